@@ -1,0 +1,42 @@
+# Everything a person needs: `make run`, `make test`, `make check`. Only Python 3.11+ is expected on the machine.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.ready
+
+.PHONY: run test lint types contracts check clean third-party
+
+run: $(STAMP)
+	$(BIN)/geode-tui $(ARGS)
+
+test: $(STAMP) lint types contracts
+	$(BIN)/python -m pytest -m "not long" -n 2 $(ARGS)
+
+check: test
+	$(BIN)/python -m pytest -m long $(ARGS)
+
+lint: $(STAMP)
+	$(BIN)/ruff check geode_tui tests
+	$(BIN)/ruff format --check geode_tui tests
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+contracts: $(STAMP)
+	$(BIN)/lint-imports --no-cache
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit("geode-tui needs Python 3.11 or newer: set PYTHON=python3.11") if sys.version_info < (3, 11) else None'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	touch $(STAMP)
+
+# The one target that installs what is not Python: tmux, for the long test that closes a terminal for good.
+third-party:
+	@if command -v tmux >/dev/null; then echo "tmux is here already"; \
+	elif command -v brew >/dev/null; then brew install tmux; \
+	elif command -v apt-get >/dev/null; then apt-get install --yes tmux; \
+	else echo "install tmux with your package manager"; exit 1; fi
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist build

@@ -1,0 +1,193 @@
+"""Opening the dashboard: the run screen on a new run, a live one or an ended one."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from geode_tui.cli.client import Client, fresh_session_id
+from geode_tui.cli.env import Env, refuse_inside
+from geode_tui.cli.errors import CliError
+from geode_tui.cli.options import Wishes, new_options
+from geode_tui.core.limits import RunOptions
+from geode_tui.core.text import scrub
+from geode_tui.log import presence
+from geode_tui.log.rows import StoredMessage
+from geode_tui.log.store import StoreError, connect
+from geode_tui.log.transcript import Transcript
+from geode_tui.tui.source import SourceError
+from geode_tui.view.follow import Follower
+
+T = TypeVar("T")
+
+
+class StoreSource:
+    """A run in this project's log, as the screens see it. See `tui.source.RunSource`."""
+
+    def __init__(self, env: Env, session_id: str, options: RunOptions | None = None) -> None:
+        """``options`` start the session with its first message; None for one that exists."""
+        self.session_id = session_id
+        self.project = env.project.root.name
+        self._env = env
+        self._client = Client(env, session_id)
+        self._options = options
+        self._touched = 0.0
+        self._terminal = sys.stdin.fileno() if sys.stdin.isatty() else None
+
+    def follower(self, wake: Callable[[], None]) -> Follower:
+        """A follower of the run that calls ``wake`` from its own thread."""
+        return Follower(self._env.project.store, self.session_id, wake, on_look=self._seen)
+
+    def load(self, message_id: int) -> StoredMessage:
+        """A message with its body. Raises `SourceError`."""
+        return self._read(lambda t: t.message(message_id))
+
+    def arguments(self, call_id: str) -> str:
+        """The whole JSON text of a call's arguments. Raises `SourceError`."""
+
+        def find(transcript: Transcript) -> str:
+            answer = transcript.last_answer(self.session_id)
+            calls = answer.message.calls if answer else ()
+            found = [c.arguments for c in calls if c.call_id == call_id]
+            if not found:
+                raise StoreError("that call is no longer open")
+            return found[0]
+
+        return self._read(find)
+
+    def inputs(self) -> tuple[str, ...]:
+        """What the person said in this session, oldest first. Raises `SourceError`."""
+
+        def find(transcript: Transcript) -> tuple[str, ...]:
+            rows = [r for r in transcript.index(self.session_id) if r.origin == "user_input"]
+            return tuple(transcript.message(r.id).message.text for r in rows[-100:])
+
+        return self._read(find) if self._env.has_store() else ()
+
+    def send(self, kind: str, payload: Mapping[str, Any], key: str | None = None) -> None:
+        """Write a command row, and start a worker where none serves. Raises `SourceError`."""
+        body = {k: scrub(v) if isinstance(v, str) else v for k, v in payload.items()}
+        if kind == "submit" and self._options is not None:
+            body["options"] = msgspec.to_builtins(self._options)
+        try:
+            self._client.send_raw(kind, msgspec.json.encode(body).decode(), key)
+        except (CliError, StoreError) as error:
+            raise SourceError(str(error)) from error
+
+    def clock(self) -> float:
+        """UTC epoch seconds."""
+        return time.time()
+
+    def _read(self, work: Callable[[Transcript], T]) -> T:
+        try:
+            db = connect(self._env.project.store)
+            try:
+                return work(Transcript(db, self._env.project.geode))
+            finally:
+                db.close()
+        except StoreError as error:
+            raise SourceError(str(error)) from error
+
+    def _seen(self) -> None:
+        """Somebody watches: told to the worker by a file, so that it waits longer before it leaves. A terminal that
+        is gone without a word (a closed pty sends no signal to a screen that is not its session's leader) ends this
+        screen, which would spin on its input for ever.
+        """
+        if self._terminal is not None and _hung_up(self._terminal):
+            os.kill(os.getpid(), signal.SIGHUP)
+        now = time.monotonic()
+        if self._touched and now - self._touched < presence.TOUCH_S:
+            return
+        if self._env.has_store():
+            self._touched = now
+            try:
+                presence.touch(self._env.project.geode, self.session_id)
+            except (OSError, StoreError):
+                return
+
+
+def _hung_up(terminal: int) -> bool:
+    """Whether nobody holds the other end of ``terminal`` any more."""
+    watch = select.poll()
+    watch.register(terminal, 0)
+    return any(flags & select.POLLHUP for _, flags in watch.poll(0))
+
+
+def open_new(env: Env, prompt: str | None) -> int:
+    """The dashboard on a new run; with a prompt it starts at once. Raises `CliError`."""
+    refuse_inside(env.environment, "the dashboard")
+    if prompt is not None:
+        _sure(prompt)
+    if not _has_screen(env):
+        if prompt is None:
+            raise CliError("the dashboard needs a terminal; without one: geode-tui run PROMPT, geode-tui status")
+        from geode_tui.cli.run import run
+
+        return run(env, prompt, Wishes(), provider=None, model=None, session=None, json=False)
+    source = StoreSource(env, fresh_session_id(), new_options(env))
+    if prompt is not None:
+        try:
+            source.send("submit", {"text": prompt, "later": False})
+        except SourceError as error:
+            raise CliError(str(error), 1) from error
+    return _show(env, source)
+
+
+def open_session(env: Env, session: str | None) -> int:
+    """The dashboard on a session of this project; the newest without an id. Raises `CliError`."""
+    transcript = env.transcript()
+    row = env.session(transcript, session)
+    transcript.db.close()
+    if not _has_screen(env):
+        from geode_tui.cli import reports
+
+        return reports.status(env, row.session_id, json=False)
+    return _show(env, StoreSource(env, row.session_id))
+
+
+def _sure(prompt: str) -> None:
+    """One word is more often a mistyped command than a task: ask. Raises `CliError`."""
+    if len(prompt.split()) != 1:
+        return
+    line = f"{prompt!r} is no command (geode-tui --help lists them)"
+    if not sys.stdin.isatty():
+        raise CliError(f"{line}; to run it as a prompt: geode-tui run {prompt}")
+    print(f"geode-tui: {line}. Start a run with it as the prompt? [y/N]", file=sys.stderr)
+    if input().strip().lower() not in {"y", "yes"}:
+        raise CliError("nothing was started")
+
+
+def _has_screen(env: Env) -> bool:
+    # Textual draws on stderr.
+    terminals = all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
+    return terminals and env.environment.get("TERM", "") not in {"", "dumb"}
+
+
+def _show(env: Env, source: StoreSource) -> int:
+    from geode_tui.tui.app import GeodeApp
+    from geode_tui.tui.glyphs import glyphs_for
+
+    settings = env.settings
+    app = GeodeApp(
+        source,
+        env.strings,
+        glyphs_for(env.environment, sys.stdout.encoding or "", force_ascii=settings.ascii),
+        theme_name=settings.theme,
+        user_theme_dirs=(env.folders.themes,),
+        redact=env.redact,
+        motion=settings.motion,
+        no_color=bool(env.environment.get("NO_COLOR")),
+    )
+    for line in env.resolved.ignored:
+        env.note(line)
+    left = app.run()
+    if left:
+        env.print(left)
+    return app.return_code or os.EX_OK

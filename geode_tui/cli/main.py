@@ -1,0 +1,182 @@
+"""The command line: every command of PRODUCT.md that this program has, each wired to its module."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import App, CycloptsError, Parameter
+
+from geode_tui import __version__
+from geode_tui.cli.env import Env
+from geode_tui.cli.starting import LimitFlags
+from geode_tui.log import commands as cmd
+
+Json = Annotated[bool, Parameter(name="--json", negative="", help="JSON on stdout and nothing else there")]
+Session = Annotated[str | None, Parameter(help="a session's id, or its beginning or end; the newest without one")]
+
+app = App(name="geode-tui", version=__version__, help="Run an agent for hours; watch and steer it from a terminal.")
+
+
+def _env() -> Env:
+    return Env(Path.cwd(), os.environ)
+
+
+@app.default
+def dashboard(prompt: Annotated[str | None, Parameter(help="starts a run and shows it")] = None, /) -> int:
+    """Open the dashboard; with PROMPT start a run and show it."""
+    from geode_tui.cli.dashboard import open_new
+
+    return open_new(_env(), prompt)
+
+
+@app.command
+def run(
+    prompt: str,
+    /,
+    flags: LimitFlags | None = None,
+    *,
+    model: str | None = None,
+    provider: str | None = None,
+    session: Annotated[str | None, Parameter(help="add a turn to this session")] = None,
+    json: Json = False,
+) -> int:
+    """Run PROMPT without a screen; events or lines on stdout until its turn is complete."""
+    from geode_tui.cli.run import run as run_headless
+
+    wishes = (flags or LimitFlags()).wishes()
+    return run_headless(_env(), prompt, wishes, provider=provider, model=model, session=session, json=json)
+
+
+@app.command
+def resume(
+    session: str,
+    /,
+    flags: LimitFlags | None = None,
+    *,
+    json: Json = False,
+    take_over: Annotated[bool, Parameter(negative="", help="end a worker that does not answer")] = False,
+) -> int:
+    """Go on where a dead or interrupted run stopped."""
+    from geode_tui.cli.run import resume as resume_headless
+
+    wishes = (flags or LimitFlags()).wishes()
+    return resume_headless(_env(), session, wishes, json=json, take_over=take_over)
+
+
+@app.command
+def attach(session: Session = None, /) -> int:
+    """The run screen on a live or ended session."""
+    from geode_tui.cli.dashboard import open_session
+
+    return open_session(_env(), session)
+
+
+@app.command
+def sessions(*, json: Json = False) -> int:
+    """Runs with their state, model, rounds, context, cost and ending."""
+    from geode_tui.cli import reports
+
+    return reports.sessions(_env(), json=json)
+
+
+@app.command
+def status(session: Session = None, /, *, json: Json = False) -> int:
+    """What a session is doing or waiting on; without SESSION this project's workers."""
+    from geode_tui.cli import reports
+
+    return reports.status(_env(), session, json=json)
+
+
+@app.command
+def context(
+    session: str,
+    /,
+    *,
+    round: Annotated[int | None, Parameter(help="as of this round of the last turn")] = None,  # noqa: A002
+    json: Json = False,
+) -> int:
+    """The gauge's figures and the block table."""
+    from geode_tui.cli import reports
+
+    return reports.context(_env(), session, round_=round, json=json)
+
+
+@app.command
+def cost(session: Session = None, /, *, month: str | None = None, json: Json = False) -> int:
+    """The meter's figures of a session, or of a month over all projects."""
+    from geode_tui.cli import reports
+
+    return reports.cost(_env(), session, month=month, json=json)
+
+
+@app.command
+def interrupt(session: Session = None, /, *, json: Json = False) -> int:
+    """End the turn that is going on."""
+    from geode_tui.cli.steer import steer
+
+    return steer(_env(), session, cmd.Interrupt(), "interrupt", json=json)
+
+
+@app.command
+def approve(
+    session: Session = None,
+    approval: Annotated[str, Parameter(help="its id; the oldest without one")] = "",
+    /,
+    *,
+    always: Annotated[
+        bool, Parameter(negative="", help="and every call like it in this run; of a command, itself")
+    ] = False,
+    json: Json = False,
+) -> int:
+    """Allow a call that waits."""
+    from geode_tui.cli.steer import steer
+
+    return steer(_env(), session, cmd.Decide("allow", approval, always=always), "approve", json=json)
+
+
+@app.command
+def deny(
+    session: Session = None,
+    approval: Annotated[str, Parameter(help="its id; the oldest without one")] = "",
+    /,
+    *,
+    why: str = "",
+    json: Json = False,
+) -> int:
+    """Refuse a call that waits."""
+    from geode_tui.cli.steer import steer
+
+    return steer(_env(), session, cmd.Decide("deny", approval, why=why), "deny", json=json)
+
+
+@app.command
+def budget(
+    session: str, limit: Literal["rounds", "time", "session", "cost"], value: str, /, *, json: Json = False
+) -> int:
+    """Set a limit of a run; 0 is none."""
+    from geode_tui.cli.steer import steer
+
+    return steer(_env(), session, cmd.Budget(limit, value), "budget", json=json)
+
+
+@app.command
+def trust(path: Path | None = None, /) -> int:
+    """Let the settings of a project's folder count as they are now."""
+    from geode_tui.cli.trust import trust as trust_folder
+
+    return trust_folder(_env(), path)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run a command; a failing one prints one line on stderr. Returns the exit status."""
+    try:
+        status = app(list(arguments), exit_on_error=False, print_error=False, result_action="return_value")
+    except CycloptsError as error:
+        line = " ".join(str(error).split()) or "this command line is not understood"
+        print(f"geode-tui: {line} (geode-tui --help)", file=sys.stderr)
+        return 2
+    return int(status) if isinstance(status, int) else 0

@@ -1,0 +1,1 @@
+"""What the model sees: the prompt's layers, the estimate of its size, the projection of results."""

@@ -1,0 +1,49 @@
+"""What of a result the model is shown: all of it, or head and tail with a note that says how much is left out."""
+
+from __future__ import annotations
+
+import bisect
+
+from geode_tui.context.estimate import CHARS_PER_TOKEN, text_tokens
+
+MAX_RESULT_TOKENS = 25_000
+"""The hard guard over any one result (RUNTIME.md 4.1, 4.8)."""
+SMALL_WINDOW = 256_000
+SMALL_SHARE = 0.05
+"""On small windows a result may take 5 % of the window (RUNTIME.md 1.1)."""
+NOTE_TOKENS = 40
+"""Room for the note that says what is left out."""
+
+
+def result_limit(window: int) -> int:
+    """Tokens one result may take."""
+    return min(MAX_RESULT_TOKENS, int(window * SMALL_SHARE)) if window <= SMALL_WINDOW else MAX_RESULT_TOKENS
+
+
+def project(text: str, limit: int) -> str:
+    """``text`` within ``limit`` tokens (of at least 40), cut in the middle at line ends where there are any."""
+    total = text_tokens(text)
+    if total <= limit:
+        return text
+    room = max(0, limit - NOTE_TOKENS)
+    head = _line_end(text, _fitting(text, room * 3 // 4))
+    tail = _line_start(text, len(text) - _fitting(text[::-1], room // 4))
+    left_out = text_tokens(text[head:tail])
+    note = f"\n[... about {left_out} of {total} tokens left out here: ask for a smaller range to see them ...]\n"
+    return text[:head] + note + text[tail:]
+
+
+def _fitting(text: str, tokens: int) -> int:
+    """How many characters from the start of ``text`` take at most ``tokens``: scripts differ in their density."""
+    most = min(len(text), tokens * CHARS_PER_TOKEN)
+    return bisect.bisect_right(range(most + 1), tokens, key=lambda count: text_tokens(text[:count])) - 1
+
+
+def _line_end(text: str, at: int) -> int:
+    found = text.rfind("\n", at // 2, at)
+    return at if found < 0 else found
+
+
+def _line_start(text: str, at: int) -> int:
+    found = text.find("\n", at, at + (len(text) - at) // 2)
+    return at if found < 0 else found + 1

@@ -1,0 +1,39 @@
+"""The limits a run is given, and the policy it asks by."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+Approve: TypeAlias = Literal["ask", "reads", "all"]
+"""``ask``: every tool that reaches outside the conversation asks. ``reads``: reading inside the project is free, all
+else asks. ``all``: nothing asks."""
+
+OnLimit: TypeAlias = Literal["ask", "wrap-up", "stop"]
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """Bounds of a run; 0 means no limit. Times in seconds, money in micro-dollars (RUNTIME.md 8.1, 8.2)."""
+
+    max_rounds: int = 0
+    time_budget_s: float = 0.0
+    session_budget_s: float = 7_200.0
+    cost_budget_micro: int = 0
+
+
+class RunOptions(msgspec.Struct, frozen=True):
+    """What a run is started with: travels in its first command and is kept with the session."""
+
+    model: str = ""
+    provider: str = ""
+    approve: Approve = "ask"
+    limits: Limits = Limits()
+    on_limit: OnLimit = "wrap-up"
+    headless: bool = False
+    wait_for_approval: bool = False
+    """Headless, a call that needs an approval waits for ever instead of being refused after 120 s."""
+    retry_for_s: float = 1_800.0
+    seed: int = 0
+    read_only: bool = False
+    """Started in the home folder: only read tools."""

@@ -1,0 +1,174 @@
+"""Settings: one declared shape, five layers, and where each value came from.
+
+Defaults < user file < project file < environment < flags. What a project's file could use to widen its own reach
+counts only once the person has trusted the folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeAlias
+
+import msgspec
+
+from geode_tui.core.limits import Approve, Limits, OnLimit
+
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
+Amount: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
+"""Seconds or USD: TOML also knows ``inf`` and ``nan``, which no clock and no budget can use."""
+
+
+class SettingsError(ValueError):
+    """A settings file or variable that cannot be used: one line that names it and the fix."""
+
+
+class LimitSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Default limits of a run; 0 is none. Money in USD."""
+
+    rounds: Count = 0
+    time_s: Amount = 0.0
+    session_s: Amount = 7_200.0
+    cost_usd: Amount = 0.0
+    on_limit: OnLimit = "wrap-up"
+
+
+class ToolSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Tools a run may use: all when ``allow`` is empty, less those in ``deny``."""
+
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Everything that can be set."""
+
+    model: str = ""
+    provider: str = ""
+    approve: Approve = "ask"
+    language: str = ""
+    theme: str = "geode-dark"
+    ascii: bool = False
+    motion: bool = True
+    context_window: Count = 0
+    """Overrides the window of the chosen route, tokens; 0 leaves what is known of it."""
+    retry_for_s: Amount = 0.0
+    """How long a provider's bad hour is waited out; 0: 30 minutes watched, 10 headless (RUNTIME.md 8.6)."""
+    limits: LimitSettings = LimitSettings()
+    tools: ToolSettings = ToolSettings()
+
+    def run_limits(self) -> Limits:
+        """The limits as a run takes them."""
+        return Limits(
+            self.limits.rounds, self.limits.time_s, self.limits.session_s, round(self.limits.cost_usd * 1_000_000)
+        )
+
+
+GUARDED = ("approve", "tools", "limits", "context_window")
+"""Settings that a project's file may only use in a trusted folder."""
+
+ENVIRONMENT = {
+    "GEODE_MODEL": "model",
+    "GEODE_PROVIDER": "provider",
+    "GEODE_APPROVE": "approve",
+    "GEODE_LANG": "language",
+    "GEODE_THEME": "theme",
+    "GEODE_ASCII": "ascii",
+    "GEODE_CONTEXT_WINDOW": "context_window",
+    "GEODE_SESSION_TIME_BUDGET_S": "limits.session_s",
+}
+
+
+class Layer(msgspec.Struct, frozen=True):
+    """One source of settings: ``name`` is what ``doctor`` calls it (a file's path, a variable)."""
+
+    name: str
+    values: Mapping[str, Any]
+
+
+class Resolved(msgspec.Struct, frozen=True):
+    """The settings in force, the layer each dotted key came from, and one line for each that was ignored."""
+
+    settings: Settings
+    origins: dict[str, str]
+    ignored: tuple[str, ...]
+
+
+def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested tables as dotted keys."""
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            flat.update(flatten(value, f"{prefix}{key}."))
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat
+
+
+def guarded_hash(project: Mapping[str, Any]) -> str:
+    """Hash of a project's guarded settings: what a person's trust is given to. Empty when there are none."""
+    chosen = {k: v for k, v in sorted(flatten(project).items()) if k.split(".")[0] in GUARDED}
+    if not chosen:
+        return ""
+    return hashlib.sha256(msgspec.json.encode(chosen, order="deterministic")).hexdigest()
+
+
+def resolve(layers: tuple[Layer, ...], *, untrusted: str = "") -> Resolved:
+    """Merge ``layers``, later over earlier; guarded keys of the layer named ``untrusted`` are ignored and told.
+
+    Raises `SettingsError` naming the layer of the first bad value.
+    """
+    merged: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    ignored: list[str] = []
+    for layer in layers:
+        for key, value in flatten(layer.values).items():
+            if untrusted and layer.name == untrusted and key.split(".")[0] in GUARDED:
+                ignored.append(f"{key} in {layer.name} is ignored until you trust this folder: geode-tui trust")
+                continue
+            _check(layer.name, key, value)
+            merged[key] = value
+            origins[key] = layer.name
+    return Resolved(_convert("the settings", _nest(merged)), origins, tuple(ignored))
+
+
+def from_environment(environment: Mapping[str, str]) -> Layer:
+    """The layer of ``GEODE_*`` variables; values are read as the setting's type."""
+    values = {}
+    for name, key in ENVIRONMENT.items():
+        text = environment.get(name, "")
+        if text:
+            values[key] = _number(text) if key in {"limits.session_s", "context_window"} else text
+            if key == "ascii":
+                values[key] = text not in {"0", "false", "no"}
+    return Layer("environment", values)
+
+
+def _number(text: str) -> float | int | str:
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return int(number) if number.is_integer() else number
+
+
+def _check(layer: str, key: str, value: Any) -> None:
+    _convert(layer, _nest({key: value}))
+
+
+def _nest(flat: Mapping[str, Any]) -> dict[str, Any]:
+    nested: dict[str, Any] = {}
+    for key, value in flat.items():
+        *tables, last = key.split(".")
+        place = nested
+        for table in tables:
+            place = place.setdefault(table, {})
+        place[last] = value
+    return nested
+
+
+def _convert(layer: str, values: Mapping[str, Any]) -> Settings:
+    try:
+        return msgspec.convert(values, Settings)
+    except msgspec.ValidationError as error:
+        raise SettingsError(f"{layer}: {error}") from error

@@ -1,0 +1,41 @@
+"""The words on screen, in English and Korean.
+
+A catalogue maps keys (``prefix.name``) to texts with ``str.format`` placeholders. Both hold the same keys with the
+same placeholders; figures are formatted before they get here (`core.format`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+
+from geode_tui.core.strings import en, ko
+
+Language: TypeAlias = Literal["en", "ko"]
+
+CATALOGUES: Mapping[Language, Mapping[str, str]] = {"en": en.CATALOGUE, "ko": ko.CATALOGUE}
+
+
+class Strings:
+    """The texts of one language."""
+
+    def __init__(self, language: Language = "en") -> None:
+        self.language: Language = language
+        self._texts = CATALOGUES[language]
+
+    def t(self, key: str, **values: object) -> str:
+        """The text of ``key`` with ``values`` put in. Raises ``KeyError`` for a key or value that is missing."""
+        text = self._texts[key]
+        return text.format(**values) if values else text
+
+    def has(self, key: str) -> bool:
+        """Whether there is a text for ``key``."""
+        return key in self._texts
+
+
+def language_of(environ: Mapping[str, str]) -> Language:
+    """The language to speak: the first of ``GEODE_LANG``, ``LC_ALL``, ``LC_MESSAGES`` and ``LANG`` that is set."""
+    for name in ("GEODE_LANG", "LC_ALL", "LC_MESSAGES", "LANG"):
+        if value := environ.get(name, ""):
+            return "ko" if value.lower().startswith("ko") else "en"
+    return "en"

@@ -1,0 +1,120 @@
+"""Commands: what a person or a script asks of a worker, as rows. The only write a reader makes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+import apsw
+import msgspec
+
+from geode_tui.core.limits import RunOptions
+from geode_tui.core.text import scrub
+from geode_tui.log.rows import PendingCommand
+from geode_tui.log.store import fetch
+
+IDEMPOTENT = frozenset({"interrupt", "budget", "resume"})
+"""Kinds that a worker may take up again after the one that claimed them died."""
+
+
+class Submit(msgspec.Struct, frozen=True, tag_field="kind", tag="submit"):
+    """A person's words. ``later`` waits for the turn's end. ``options`` starts a session that does not exist yet."""
+
+    text: str
+    later: bool = False
+    options: RunOptions | None = None
+
+
+class Interrupt(msgspec.Struct, frozen=True, tag_field="kind", tag="interrupt"):
+    """End the turn that is going on."""
+
+    by: str = "person"
+
+
+class Decide(msgspec.Struct, frozen=True, tag_field="kind", tag="decide"):
+    """An answer to an approval; no id means the oldest that waits."""
+
+    verdict: str
+    approval_id: str = ""
+    always: bool = False
+    why: str = ""
+
+
+class Budget(msgspec.Struct, frozen=True, tag_field="kind", tag="budget"):
+    """Set a limit: rounds, time (s), session (s) or cost (USD); 0 is none."""
+
+    limit: str
+    value: str
+
+
+class Resume(msgspec.Struct, frozen=True, tag_field="kind", tag="resume"):
+    """Go on where a dead or interrupted run stopped. ``options`` replaces the limits where given."""
+
+    options: RunOptions | None = None
+
+
+Command: TypeAlias = Submit | Interrupt | Decide | Budget | Resume
+
+
+def decode(kind: str, payload: str) -> Command:
+    """The typed command of a row. Raises ``msgspec.ValidationError`` for kinds and shapes that are not known."""
+    body = msgspec.json.decode(payload, type=dict[str, Any])
+    return msgspec.convert({**body, "kind": kind}, Command)  # type: ignore[no-any-return]
+
+
+def encode(command: Command) -> tuple[str, str]:
+    """(kind, payload JSON) of a command; what a person typed is made storable here."""
+    body: dict[str, Any] = msgspec.to_builtins(command)
+    kind = body.pop("kind")
+    storable = {name: scrub(value) if isinstance(value, str) else value for name, value in body.items()}
+    return kind, msgspec.json.encode(storable).decode()
+
+
+def send(
+    db: apsw.Connection, session_id: str, kind: str, payload: str, *, client_id: str, key: str, now: float
+) -> None:
+    """Write a command durably. The same ``key`` twice is one command."""
+    db.pragma("synchronous", "full")
+    db.execute(
+        "INSERT OR IGNORE INTO commands(session_id, client_id, key, kind, payload, created_at) VALUES(?,?,?,?,?,?)",
+        (session_id, client_id, key, kind, payload, now),
+    )
+
+
+def pending(db: apsw.Connection, session_id: str) -> list[PendingCommand]:
+    """The session's commands without an outcome, oldest first."""
+    query = (
+        "SELECT id, key, kind, payload, created_at, claimed_epoch IS NOT NULL FROM commands"
+        " WHERE session_id=? AND done_at IS NULL ORDER BY id LIMIT 200"
+    )
+    return [
+        PendingCommand(i, k, kind, _typed(kind, p), at, bool(c))
+        for i, k, kind, p, at, c in fetch(db, query, (session_id,))
+    ]
+
+
+def _typed(kind: str, payload: str) -> str:
+    """What a person typed, for a submit."""
+    if kind != "submit":
+        return ""
+    try:
+        body = msgspec.json.decode(payload)
+    except msgspec.DecodeError:
+        return ""
+    return str(body.get("text", "")) if isinstance(body, dict) else ""
+
+
+def payloads(db: apsw.Connection, session_id: str) -> Iterator[tuple[PendingCommand, str, int | None]]:
+    """(command, payload JSON, epoch that claimed it) for every command of the session without an outcome."""
+    query = (
+        "SELECT id, key, kind, payload, created_at, claimed_epoch FROM commands"
+        " WHERE session_id=? AND done_at IS NULL ORDER BY id LIMIT 200"
+    )
+    for i, key, kind, payload, at, epoch in fetch(db, query, (session_id,)):
+        yield PendingCommand(i, key, kind, _typed(kind, payload), at, epoch is not None), payload, epoch
+
+
+def outcome_of(db: apsw.Connection, key: str) -> str | None:
+    """The outcome of the command with ``key``, or None while it has none."""
+    row = db.execute("SELECT outcome FROM commands WHERE key=?", (key,)).get
+    return None if row is None else str(row)

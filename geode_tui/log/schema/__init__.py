@@ -1,0 +1,1 @@
+"""Numbered migrations: ``NNNN_name.sql``, applied in order, each once."""

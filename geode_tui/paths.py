@@ -1,0 +1,136 @@
+"""Where things live: the project, its ``.geode`` folder, and the person's own folders (PRODUCT.md)."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import platformdirs
+
+from geode_tui.core.settings import Layer, Resolved, SettingsError, from_environment, guarded_hash, resolve
+
+APP = "geode-tui"
+
+
+class Project(msgspec.Struct, frozen=True):
+    """A project: its resolved root. ``at_home`` when geode-tui was started in the home folder itself."""
+
+    root: Path
+    at_home: bool = False
+
+    @property
+    def geode(self) -> Path:
+        """The project's ``.geode`` folder."""
+        return self.root / ".geode"
+
+    @property
+    def store(self) -> Path:
+        """The log."""
+        return self.geode / "sessions.db"
+
+    @property
+    def settings_file(self) -> Path:
+        """The project's settings."""
+        return self.geode / "config.toml"
+
+
+class UserFolders(msgspec.Struct, frozen=True):
+    """The person's folders, by the platform's habit; ``GEODE_TUI_HOME`` puts them all under one."""
+
+    config: Path
+    data: Path
+    state: Path
+
+    @property
+    def settings_file(self) -> Path:
+        """The person's settings."""
+        return self.config / "config.toml"
+
+    @property
+    def trust_file(self) -> Path:
+        """Folders the person has trusted."""
+        return self.data / "trust.json"
+
+    @property
+    def usage(self) -> Path:
+        """The usage ledger, a file a month."""
+        return self.data / "usage"
+
+    @property
+    def themes(self) -> Path:
+        """The person's own themes."""
+        return self.config / "themes"
+
+    @property
+    def logs(self) -> Path:
+        """Log files of workers."""
+        return self.state / "logs"
+
+
+def user_folders(environment: Mapping[str, str]) -> UserFolders:
+    """The person's folders."""
+    home = environment.get("GEODE_TUI_HOME", "")
+    if home:
+        base = Path(home)
+        return UserFolders(base / "config", base / "data", base / "state")
+    dirs = platformdirs.PlatformDirs(APP, appauthor=False)
+    return UserFolders(Path(dirs.user_config_dir), Path(dirs.user_data_dir), Path(dirs.user_state_dir))
+
+
+def find_project(start: Path, home: Path) -> Project:
+    """The nearest folder upwards that holds our store or settings, not above the git root and never the home folder
+    or a file-system root; else the git root; else ``start``.
+    """
+    start, home = start.resolve(), home.resolve()
+    git_root: Path | None = None
+    for folder in (start, *start.parents):
+        if folder == home or folder.parent == folder:
+            break
+        if (folder / ".geode" / "sessions.db").is_file() or (folder / ".geode" / "config.toml").is_file():
+            return Project(folder)
+        if (folder / ".git").exists():
+            git_root = folder
+            break
+    if git_root is not None:
+        return Project(git_root)
+    return Project(start, at_home=start == home)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """A settings file; empty where there is none. Raises `SettingsError` naming the file."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} cannot be read: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{path} is not valid TOML: {error}") from error
+
+
+def trusted_hashes(folders: UserFolders) -> dict[str, str]:
+    """Real path -> hash of the guarded settings that were trusted there."""
+    try:
+        return msgspec.json.decode(folders.trust_file.read_bytes(), type=dict[str, str])
+    except (OSError, msgspec.DecodeError):
+        return {}
+
+
+def load_settings(
+    project: Project, folders: UserFolders, environment: Mapping[str, str], flags: Mapping[str, Any]
+) -> Resolved:
+    """The settings in force. Raises `SettingsError`."""
+    project_values = read_toml(project.settings_file)
+    wanted = guarded_hash(project_values)
+    trusted = not wanted or trusted_hashes(folders).get(str(project.root)) == wanted
+    name = str(project.settings_file)
+    layers = (
+        Layer(str(folders.settings_file), read_toml(folders.settings_file)),
+        Layer(name, project_values),
+        from_environment(environment),
+        Layer("flags", {k: v for k, v in flags.items() if v is not None}),
+    )
+    return resolve(layers, untrusted="" if trusted else name)

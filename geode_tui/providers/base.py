@@ -1,0 +1,100 @@
+"""The port between the runtime and whatever answers: a neutral request in, a neutral stream out."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Literal, Protocol, TypeAlias
+
+import msgspec
+
+from geode_tui.core.messages import Block, Message
+from geode_tui.core.tools import ToolSpec
+from geode_tui.core.usage import Usage
+
+Purpose: TypeAlias = Literal["turn", "summary", "dream", "subagent", "title"]
+StopReason: TypeAlias = str
+"""The provider's own word. Known ones: end_turn, tool_use, max_tokens, stop_sequence, pause_turn, refusal,
+model_context_window_exceeded. Anything else is shown verbatim and treated as incomplete."""
+
+
+class SystemPart(msgspec.Struct, frozen=True):
+    """A part of the system prompt; ``cache`` marks the end of a prefix that should be cached (``"5m"``, ``"1h"``)."""
+
+    text: str
+    cache: Literal["5m", "1h"] | None = None
+
+
+class Request(msgspec.Struct, frozen=True):
+    """A finished request: everything that shapes the answer is in it."""
+
+    model: str
+    system: tuple[SystemPart, ...]
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    tool_choice: Literal["auto", "none"] = "auto"
+    max_tokens: int = 32_768
+    thinking_budget: int | None = None
+    """Tokens; None leaves thinking off."""
+    effort: str | None = None
+    cache_messages: tuple[int, ...] = ()
+    """Indexes into ``messages`` after which a cache breakpoint is wanted."""
+    purpose: Purpose = "turn"
+
+
+class Opened(msgspec.Struct, frozen=True):
+    """The provider accepted the request and the answer began. ``usage`` is what is known so far (a lower bound)."""
+
+    response_id: str = ""
+    model: str = ""
+    usage: Usage = Usage()
+
+
+class Delta(msgspec.Struct, frozen=True):
+    """A piece of block number ``block``. ``kind`` is ``text``, ``thinking`` or ``tool_call`` (raw argument text);
+    ``name`` is the tool's name on the first piece of a call.
+    """
+
+    block: int
+    kind: Literal["text", "thinking", "tool_call"]
+    text: str
+    name: str = ""
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """Usage known so far, cumulative: the latest replaces the one before."""
+
+    usage: Usage
+
+
+class Finished(msgspec.Struct, frozen=True):
+    """The complete answer: the last event of every stream that did not fail."""
+
+    blocks: tuple[Block, ...]
+    stop_reason: StopReason
+    usage: Usage
+    response_id: str = ""
+    model: str = ""
+
+
+StreamEvent: TypeAlias = Opened | Delta | Progress | Finished
+
+
+class Provider(Protocol):
+    """An adapter. One instance serves one worker; it may be used for several requests at a time."""
+
+    name: str
+    """Provider name of the route: ``anthropic``, ``offline`` ..."""
+    source: str
+    """Route source: ``payg``, ``subscription``, ``adapter``."""
+    simulated: bool
+    """Whether its money is simulated: marked so everywhere and kept out of every real total."""
+
+    def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
+        """Send ``request`` once. Ends with `Finished` or raises `providers.errors.ProviderError`; it never retries.
+        Cancelling the consumer closes the connection.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Close what is kept open."""
+        ...

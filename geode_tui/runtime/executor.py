@@ -1,0 +1,298 @@
+"""Tool calls: approval, intent, effect, one result each.
+
+Reads of one answer run side by side; what writes or runs commands goes one after the other, in the order asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from collections.abc import Coroutine
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+
+from geode_tui.context.estimate import text_tokens
+from geode_tui.context.projection import project, result_limit
+from geode_tui.core.events import (
+    ApprovalTransition,
+    ToolApprovalRequested,
+    ToolExecEnded,
+    ToolExecFailed,
+    ToolExecStarted,
+)
+from geode_tui.core.messages import Message, ToolCallBlock, tool_text
+from geode_tui.core.text import clean_line, scrub
+from geode_tui.core.tools import Safety
+from geode_tui.log import blobs, presence
+from geode_tui.log.rows import ResultMeta
+from geode_tui.log.writer import Tx
+from geode_tui.runtime.approvals import HEADLESS_WAIT_S, Decision, Question, grant_of, needs
+from geode_tui.runtime.guards import REPEAT_NOTE, REPEAT_STOP, repetition
+from geode_tui.runtime.session import Session
+from geode_tui.runtime.tools.base import Prepared, Tool, ToolOutcome, ToolRefused
+
+ARGUMENTS_SHOWN = 4_000
+LEAST_DEADLINE_S = 1.0
+DEADLINE_S = 120.0
+"""Wall-clock bound of a call (RUNTIME.md 8.7); a command has its own, up to the context's."""
+
+
+class _Ended(msgspec.Struct, frozen=True):
+    """How one call ended, before its row is written."""
+
+    outcome: ToolOutcome
+    executed: bool
+    denied: bool = False
+    duration_ms: int = 0
+
+
+class Executor:
+    """Runs the calls of one answer. Results are rows the moment they exist."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    async def run(self, calls: tuple[ToolCallBlock, ...], message_seq: int) -> None:
+        """Give every call its result, and the conversation the results in the order of the calls."""
+        session = self._session
+        session.open.calls = {c.call_id: c for c in calls}
+        session.open.begun = set()
+        results: dict[str, Message] = {}
+        for group in self._groups(calls):
+            done = await self._together([self._one(call, message_seq) for call in group])
+            results.update(zip((c.call_id for c in group), done, strict=True))
+        for call in calls:
+            session.append(results[call.call_id])
+        session.open.calls = {}
+
+    def _groups(self, calls: tuple[ToolCallBlock, ...]) -> list[list[ToolCallBlock]]:
+        """Neighbouring reads as one group, everything else alone."""
+        groups: list[list[ToolCallBlock]] = []
+        side_by_side = False
+        for call in calls:
+            tool = self._session.tools.get(call.name)
+            reads = tool is not None and tool.safety in {Safety.READ, Safety.NOTE}
+            if reads and side_by_side:
+                groups[-1].append(call)
+            else:
+                groups.append([call])
+            side_by_side = reads
+        return groups
+
+    async def _together(self, work: list[Coroutine[None, None, Message]]) -> list[Message]:
+        """All of ``work``; when this is cancelled, every part has ended before it returns."""
+        tasks = [asyncio.ensure_future(w) for w in work]
+        try:
+            return list(await asyncio.gather(*tasks))
+        except BaseException:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            raise
+
+    async def _one(self, call: ToolCallBlock, message_seq: int) -> Message:
+        ended = await self._decide_and_run(call, message_seq)
+        return await self._record(call, ended)
+
+    # -- before the effect --------------------------------------------------------------------------------------------
+    async def _decide_and_run(self, call: ToolCallBlock, message_seq: int) -> _Ended:
+        session = self._session
+        tool = session.tools.get(call.name)
+        if tool is None:
+            known = ", ".join(session.tools)
+            return _refused(f"there is no tool {clean_line(call.name, 60)}; the tools are: {known}")
+        prepared = await self._prepared(call, tool)
+        if isinstance(prepared, _Ended):
+            return prepared
+        answer = needs(
+            session.options.approve,
+            tool.safety,
+            granted=grant_of(call, tool.safety) in session.approvals.granted,
+            read_only=session.options.read_only,
+        )
+        if answer == "refuse":
+            await prepared.abandon()
+            return _refused("refused: only reading is allowed in this folder", denied=True)
+        if answer == "ask":
+            await prepared.abandon()
+            decision = await self._ask(call, tool, message_seq)
+            if decision.state != "allowed":
+                return _refused(_denial(decision), denied=True)
+            prepared = await self._prepared(call, tool)
+            if isinstance(prepared, _Ended):
+                return prepared
+        return await self._run(call, tool, prepared)
+
+    async def _prepared(self, call: ToolCallBlock, tool: Tool) -> Prepared | _Ended:
+        try:
+            return await tool.prepare(call.arguments, self._session.context)
+        except ToolRefused as refusal:
+            return _refused(str(refusal))
+        except Exception as error:  # noqa: BLE001 - a broken tool is a result, not the end of the run
+            return _Ended(await self._broken(call, error), executed=False)
+
+    async def _ask(self, call: ToolCallBlock, tool: Tool, message_seq: int) -> Decision:
+        session = self._session
+        question = Question(uuid4().hex[:12], call.call_id, call.name, grant_of(call, tool.safety))
+        requested = ToolApprovalRequested(
+            approval_id=question.approval_id,
+            call_id=call.call_id,
+            tool_name=call.name,
+            safety_level=tool.safety.value,
+            brief=clean_line(tool.brief(call.arguments)),
+            message_seq=message_seq,
+            why=f"approvals are set to {session.options.approve}",
+        )
+        session.journal.probe("approval: before row")
+
+        def work(tx: Tx) -> None:
+            tx.event(requested)
+            tx.event(ApprovalTransition(question.approval_id, call.call_id, call.name, "requested", "policy"))
+
+        await session.journal.write(work, durable=True)
+        session.journal.probe("approval: after row")
+        return await self._answer(question)
+
+    async def _answer(self, question: Question) -> Decision:
+        """Wait for the person. A time-out never allows; it refuses, headless and unwatched, after 120 s."""
+        session = self._session
+        future = session.approvals.open(question)
+        waited = 0.0
+        while waited < HEADLESS_WAIT_S:
+            if not session.options.headless or session.options.wait_for_approval:
+                return await future
+            if await self._answered_within(future, 1.0):
+                return future.result()
+            watched = presence.watched(session.journal.writer.geode, session.id)
+            waited = 0.0 if watched else waited + 1.0
+        if session.approvals.take(question.approval_id) is None:
+            return await future  # an answer is being written
+        decision = Decision("expired", "timeout")
+        moved = ApprovalTransition(question.approval_id, question.call_id, question.tool, "expired", "timeout")
+        await session.journal.write(lambda tx: tx.event(moved), durable=True)
+        return decision
+
+    async def _answered_within(self, future: asyncio.Future[Decision], seconds: float) -> bool:
+        pause = asyncio.ensure_future(self._session.clock.sleep(seconds))
+        either: set[asyncio.Future[Any]] = {future, pause}
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            pause.cancel()
+        return future.done()
+
+    # -- the effect ---------------------------------------------------------------------------------------------------
+    async def _run(self, call: ToolCallBlock, tool: Tool, prepared: Prepared) -> _Ended:
+        session = self._session
+        mark = prepared.process
+        started = ToolExecStarted(
+            call_id=call.call_id,
+            tool_name=call.name,
+            safety_level=tool.safety.value,
+            brief=clean_line(tool.brief(call.arguments)),
+            arguments=call.arguments[:ARGUMENTS_SHOWN],
+            group=mark.group if mark else None,
+            started=mark.started if mark else None,
+        )
+        try:
+            session.journal.probe("tool: before intent")
+            await session.journal.write(lambda tx: tx.event(started), durable=True)
+            session.open.begun.add(call.call_id)
+            session.journal.probe("tool: after intent")
+            begun = session.clock.monotonic()
+            outcome = await self._bounded(call, tool, prepared)
+        finally:
+            await prepared.abandon()
+        session.journal.probe("tool: after effect")
+        return _Ended(outcome, executed=True, duration_ms=int((session.clock.monotonic() - begun) * 1000))
+
+    async def _bounded(self, call: ToolCallBlock, tool: Tool, prepared: Prepared) -> ToolOutcome:
+        """Run within the tool's deadline and what is left of the run's time."""
+        session = self._session
+        allowed = session.context.deadline_s if tool.safety is Safety.EXECUTE else DEADLINE_S
+        left = session.time_left_s()
+        if left is not None:
+            allowed = min(allowed, max(left, LEAST_DEADLINE_S))
+        try:
+            async with asyncio.timeout(allowed):
+                return await prepared.run()
+        except TimeoutError:
+            return ToolOutcome(
+                f"timed out after {allowed:.0f} s", is_error=True, summary=f"timed out after {allowed:.0f} s"
+            )
+        except ToolRefused as refusal:
+            return ToolOutcome(str(refusal), is_error=True, summary="refused")
+        except Exception as error:  # noqa: BLE001 - a broken tool is a result, not the end of the run
+            return await self._broken(call, error)
+
+    async def _broken(self, call: ToolCallBlock, error: Exception) -> ToolOutcome:
+        trace = "".join(traceback.format_exception(error, limit=-3))
+        failed = ToolExecFailed(call.call_id, call.name, clean_line(trace, 400), type(error).__name__, recoverable=True)
+        await self._session.journal.write(lambda tx: tx.event(failed))
+        text = f"the tool failed: {type(error).__name__}: {clean_line(str(error))}"
+        return ToolOutcome(text, is_error=True, summary="failed")
+
+    # -- the result ---------------------------------------------------------------------------------------------------
+    async def _record(self, call: ToolCallBlock, ended: _Ended) -> Message:
+        session = self._session
+        raw = scrub(ended.outcome.text)
+        projected = project(raw, result_limit(session.route.window))
+        shown = projected + self._note(call, ended)
+        message = tool_text(call, shown, is_error=ended.outcome.is_error)
+        tokens = text_tokens(shown)
+        facts = dict(ended.outcome.facts)
+        if projected != raw:
+            facts["receipt"] = blobs.keep(session.journal.writer.geode, raw).path
+        meta = ResultMeta(
+            summary=clean_line(ended.outcome.summary, 80),
+            duration_ms=ended.duration_ms,
+            tokens=tokens,
+            is_error=ended.outcome.is_error,
+            executed=ended.executed,
+            denied=ended.denied,
+            facts=facts,
+        )
+
+        def work(tx: Tx) -> None:
+            number, seq = tx.add_message(message, meta, tokens)
+            done = ToolExecEnded(
+                call_id=call.call_id,
+                tool_name=clean_line(call.name, 60),
+                duration_ms=ended.duration_ms,
+                has_error=meta.is_error,
+                executed=ended.executed,
+                summary=meta.summary,
+                tokens=tokens,
+                chars=len(shown),
+                message_id=number,
+                seq=seq,
+            )
+            tx.event(done)
+
+        session.journal.probe("tool: before row")
+        await session.journal.write(work)
+        session.open.calls.pop(call.call_id, None)
+        session.journal.probe("tool: after row")
+        session.turn_calls.append(call.name)
+        return message
+
+    def _note(self, call: ToolCallBlock, ended: _Ended) -> str:
+        """What the model is told when the same call succeeds again and again. An error has its own words."""
+        session = self._session
+        done = session.finished(call, ended.outcome.text, session.journal.round, is_error=ended.outcome.is_error)
+        if done.error or repetition([*session.done, done]) != REPEAT_NOTE:
+            return ""
+        return f"\n[this call was made {REPEAT_NOTE} times with the same arguments; the turn ends at {REPEAT_STOP}]"
+
+
+def _refused(text: str, *, denied: bool = False) -> _Ended:
+    summary = "refused" if denied else "not run"
+    return _Ended(ToolOutcome(text, is_error=True, summary=summary), executed=False, denied=denied)
+
+
+def _denial(decision: Decision) -> str:
+    if decision.state == "expired":
+        return f"refused: nobody answered within {HEADLESS_WAIT_S:.0f} s. The run goes on without this call"
+    return "refused by the person" + (f": {clean_line(decision.why)}" if decision.why else "")

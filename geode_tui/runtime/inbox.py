@@ -1,0 +1,176 @@
+"""Commands as a worker takes them: in order, each with exactly one outcome."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from typing import Literal
+
+import apsw
+import msgspec
+
+from geode_tui.core.events import ApprovalTransition, UserInputReceived
+from geode_tui.core.limits import Limits
+from geode_tui.core.messages import Message, user_text
+from geode_tui.core.text import scrub
+from geode_tui.core.usage import micro_usd
+from geode_tui.log import commands as cmd
+from geode_tui.log.rows import PendingCommand
+from geode_tui.log.writer import Tx
+from geode_tui.runtime.approvals import Decision
+from geode_tui.runtime.session import Session
+
+MAX_LIMIT = 1_000_000_000
+CONTINUE_TEXT = "Go on where you stopped."
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """A command without an outcome; ``body`` is None where it cannot be understood."""
+
+    row: PendingCommand
+    body: cmd.Command | None
+    claimed_epoch: int | None
+    problem: str = ""
+
+
+class Inbox:
+    """Looks for commands by the file's change counter: a look that finds no change costs microseconds."""
+
+    def __init__(self, db: apsw.Connection, session_id: str) -> None:
+        self._db = db
+        self._session_id = session_id
+        self._version: int | None = None
+
+    def changed(self) -> bool:
+        """Whether anybody else wrote to the store since the last call."""
+        version = int(self._db.pragma("data_version"))
+        moved, self._version = version != self._version, version
+        return moved
+
+    def waiting(self) -> list[Waiting]:
+        """Every command of the session without an outcome, oldest first."""
+        found = []
+        for row, payload, epoch in cmd.payloads(self._db, self._session_id):
+            try:
+                found.append(Waiting(row, cmd.decode(row.kind, payload), epoch))
+            except (msgspec.ValidationError, msgspec.DecodeError) as error:
+                found.append(Waiting(row, None, epoch, f"this command is not understood: {error}"))
+        return found
+
+
+class Commands:
+    """The effects of commands on a session. Each is one transaction with its outcome, where its effect is a row."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    async def settle(self, waiting: Waiting, outcome: str, detail: str = "") -> None:
+        """Give a command its outcome and nothing else."""
+        await self._session.journal.write(lambda tx: tx.finish(waiting.row, outcome, detail), durable=True)
+
+    async def accept(self, waiting: Waiting, body: cmd.Submit, *, joins: bool) -> None:
+        """A person's words become a message, and the command is done, in one transaction."""
+        await self._input(waiting, user_text(scrub(body.text)), joins=joins)
+
+    async def continue_turn(self, waiting: Waiting) -> None:
+        """A resumed session whose last turn had ended: a new turn with words of its own, marked as such."""
+        await self._input(waiting, user_text(CONTINUE_TEXT, "resume"), joins=False)
+
+    async def _input(self, waiting: Waiting, message: Message, *, joins: bool) -> None:
+        session = self._session
+
+        def work(tx: Tx) -> bool:
+            if not tx.finish(waiting.row, "done"):
+                return False
+            number, seq = tx.add_message(message)
+            event = UserInputReceived(
+                session_id=session.id,
+                turn_id=session.turn_id,
+                seq=seq,
+                message_id=number,
+                chars=len(message.text),
+                origin=message.origin,
+                joins=joins,
+            )
+            tx.event(event)
+            return True
+
+        session.journal.probe("input: before row")
+        if await session.journal.write(work, durable=True):
+            session.append(message)
+        session.journal.probe("input: after row")
+
+    async def decide(self, waiting: Waiting, body: cmd.Decide) -> None:
+        """An answer to an approval; one that is gone ends "too late"."""
+        session = self._session
+        if body.verdict not in {"allow", "deny"}:
+            await self.settle(waiting, "refused", f"the verdict is allow or deny, not {body.verdict}")
+            return
+        taken = session.approvals.take(body.approval_id)
+        if taken is None:
+            await self.settle(
+                waiting, "too_late", "nothing waits for an answer" if not body.approval_id else "that question is gone"
+            )
+            return
+        question, answer = taken
+        state: Literal["allowed", "denied"] = "allowed" if body.verdict == "allow" else "denied"
+        moved = ApprovalTransition(
+            question.approval_id,
+            question.call_id,
+            question.tool,
+            state,
+            "person",
+            scrub(body.why),
+            body.always,
+        )
+
+        def work(tx: Tx) -> None:
+            tx.finish(waiting.row, "done")
+            tx.event(moved)
+
+        session.journal.probe("decision: before row")
+        await session.journal.write(work, durable=True)
+        session.journal.probe("decision: after row")
+        if state == "allowed" and body.always:
+            session.approvals.granted.add(question.grant)
+        if not answer.done():
+            answer.set_result(Decision(state, "person", body.always, body.why))
+
+    async def budget(self, waiting: Waiting, body: cmd.Budget) -> None:
+        """Set a limit."""
+        session = self._session
+        try:
+            limits = changed_limits(session.limits, body.limit, body.value)
+        except ValueError as error:
+            await self.settle(waiting, "refused", str(error))
+            return
+
+        adopt = session.adopt(msgspec.structs.replace(session.options, limits=limits))
+
+        def work(tx: Tx) -> None:
+            tx.finish(waiting.row, "done")
+            adopt(tx)
+
+        await session.journal.write(work, durable=True)
+
+
+def changed_limits(limits: Limits, name: str, value: str) -> Limits:
+    """``limits`` with one of them set from text: rounds, time and session in seconds, cost in USD; 0 is none.
+
+    Raises ``ValueError`` with one line that says what is wrong.
+    """
+    try:
+        number = Decimal(value)
+    except InvalidOperation:
+        raise ValueError(f"{value!r} is no number") from None
+    if not number.is_finite() or not 0 <= number <= MAX_LIMIT:
+        raise ValueError(f"a limit is 0 (none) to {MAX_LIMIT:,}")
+    match name:
+        case "rounds":
+            return msgspec.structs.replace(limits, max_rounds=int(number))
+        case "time":
+            return msgspec.structs.replace(limits, time_budget_s=float(number))
+        case "session":
+            return msgspec.structs.replace(limits, session_budget_s=float(number))
+        case "cost":
+            return msgspec.structs.replace(limits, cost_budget_micro=micro_usd(number))
+    raise ValueError(f"{name!r} is no limit: rounds, time, session or cost")

@@ -1,0 +1,1 @@
+"""The full-screen cockpit: Textual only. It reads the log by `view.follow` and writes nothing but commands."""

@@ -1,0 +1,422 @@
+"""The window of a conversation that is drawn: what is loaded, what is asked for, what is forgotten again."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from time import perf_counter
+
+from textual.strip import Strip
+
+from geode_tui.log.rows import ChunkRow, MessageRow, StoredMessage
+from geode_tui.tui.conversation import cards
+from geode_tui.tui.conversation.answer import LiveAnswer
+from geode_tui.tui.conversation.blocks import Parser
+from geode_tui.tui.conversation.folds import CardItem
+from geode_tui.tui.conversation.heights import Heights
+from geode_tui.tui.conversation.items import Canvas, Item, RoundItem
+from geode_tui.tui.conversation.loader import Loader
+from geode_tui.tui.conversation.model import PROMPT_CHARS, Entry, Place, Reader, Transcript, estimate, keep_drawn
+from geode_tui.view.state import OpenTool
+
+_LOG = logging.getLogger(__name__)
+
+KEEP_LINES = 3_000
+"""Lines near the view whose text and pictures are kept (PERFORMANCE.md D2)."""
+SLICE_S = 0.006
+"""Seconds of drawing between two looks at the keyboard."""
+
+
+class Stage:
+    """Entries, the items of those near the view, and the thread that reads them.
+
+    ``changed`` is called (on the loop) after the thread delivered something.
+    """
+
+    def __init__(
+        self,
+        load: Callable[[int], StoredMessage],
+        redact: Callable[[str], str],
+        canvas: Canvas,
+        loader: Loader,
+        changed: Callable[[], None],
+    ) -> None:
+        self.transcript = Transcript()
+        self.canvas = canvas
+        self.opened: set[str] = set()
+        self.open_tools: Mapping[str, OpenTool] = {}
+        self.asking: frozenset[str] = frozenset()
+        """Calls that wait for the person."""
+        self.turn_open = False
+        self.alive = True
+        """Whether the run has a worker: without one nothing streams."""
+        self.notes: Mapping[tuple[int, int], str] = {}
+        """Figures of the newest rounds, by turn and round."""
+        self.loaded: set[int] = set()
+        """Entries whose items are here."""
+        self._load = load
+        self._redact = redact
+        self._parser = Parser()
+        self._reader = Reader(self._parser, redact)
+        self._loader = loader
+        self._changed = changed
+        self._drawn = 0
+        """Lines drawn since pictures were last forgotten."""
+
+    # -- lines and places ------------------------------------------------------------------------------------------
+
+    @property
+    def total(self) -> int:
+        """All lines."""
+        return self.transcript.heights.total
+
+    def strip_at(self, line: int) -> Strip | None:
+        """The picture of ``line``; None for a blank one."""
+        place = self.transcript.locate(line)
+        if place is None:
+            return None
+        item = self.transcript.item_at(place)
+        if item is None:
+            entry = self.transcript.entries[place.entry]
+            return self._trouble(entry) if entry.trouble and not place.offset else None
+        number = place.offset - item.before
+        return item.strips[number] if item.strips and 0 <= number < len(item.strips) else None
+
+    def _trouble(self, entry: Entry) -> Strip:
+        return self.canvas.note("conv.trouble", "warn", detail=entry.trouble)
+
+    # -- the log's operations --------------------------------------------------------------------------------------
+
+    def load_index(self, rows: Sequence[MessageRow]) -> None:
+        """All messages there are."""
+        self.transcript.load_index(rows, self.canvas.body)
+        for row in rows:
+            index = self.transcript.index_of(row.id) if row.status == "open" else None
+            if index is not None:
+                self._begin_live(index)
+
+    def put(self, row: MessageRow) -> None:
+        """A row is new or final."""
+        index = self.transcript.put(row, self.canvas.body)
+        entry = self.transcript.entries[index]
+        if entry.row.id != row.id:
+            self.refresh_cards([row.call_id])
+        elif row.status == "open" and entry.live is None:
+            self._begin_live(index)
+        elif row.status != "open" and entry.items is not None and not entry.asked:
+            self._ask_entry(index)
+
+    def stream(self, message_id: int, pieces: Sequence[ChunkRow]) -> int:
+        """More of the open message came; the first line that may be another now."""
+        index = self.transcript.index_of(message_id)
+        entry = self.transcript.entries[index] if index is not None else None
+        if index is None or entry is None or entry.live is None:
+            return self.total
+        before = entry.heights.total
+        first = entry.live.feed(pieces)
+        for item in entry.live.items[first:]:
+            self._restore(item)
+            self._draw(index, item)
+        entry.set_items(entry.live.items, first)
+        self.transcript.measure(index)
+        self._drawn += max(0, entry.heights.total - before)
+        return self.transcript.heights.top(index) + entry.heights.top(first)
+
+    def _begin_live(self, index: int) -> None:
+        entry = self.transcript.entries[index]
+        head = self._head(index)
+        gap = 1 if index else 0
+        entry.live = LiveAnswer(entry.key, self.canvas, self._parser, self._redact, head, gap)
+        for item in head:
+            item.put(item.draw(self.canvas))
+        entry.set_items(entry.live.items)
+        self.loaded.add(index)
+        self.transcript.measure(index)
+
+    def _head(self, index: int) -> list[Item]:
+        """What stands before the message itself."""
+        entry = self.transcript.entries[index]
+        if not entry.begins_round:
+            return []
+        item = RoundItem(entry.row.round, self._note(entry))
+        item.before = 1 if index else 0
+        return [item]
+
+    def _note(self, entry: Entry) -> str:
+        if entry.row.status == "open":
+            return self.canvas.strings.t("conv.streaming" if self.alive else "conv.interrupted")
+        return self.notes.get((entry.row.turn, entry.row.round), "")
+
+    def want_prompt(self, index: int) -> str:
+        """The first line of a prompt; empty until it was read."""
+        entry = self.transcript.entries[index]
+        if not entry.prompt and not entry.asked and not entry.trouble and self._loader.free:
+            self._ask_entry(index)
+        return entry.prompt
+
+    # -- loading ---------------------------------------------------------------------------------------------------
+
+    def _ask_entry(self, index: int) -> None:
+        entry = self.transcript.entries[index]
+        entry.asked = True
+        message_id, canvas = entry.row.id, self.canvas
+        old, head = list(entry.items or ()), self._head(index)
+
+        def failed(error: BaseException) -> None:
+            entry.asked, entry.trouble = False, self._reader.safe(str(error)).split("\n")[0]
+            self._changed()
+
+        def job() -> tuple[list[Item], Heights]:
+            items = self._reader.items(self._load(message_id))
+            if items and not head and index:
+                items[0].before = 1
+            items = head + items
+            estimate(items, canvas)
+            keep_drawn(old, items)
+            return items, Heights(item.lines for item in items)
+
+        self._loader.ask(job, lambda made: self._landed(index, *made, canvas), failed)
+
+    def _landed(self, index: int, items: list[Item], heights: Heights, canvas: Canvas) -> None:
+        entry = self.transcript.entries[index]
+        entry.asked, entry.trouble, entry.live = False, "", None
+        for item in items:
+            self._restore(item)
+        entry.items, entry.heights = items, heights
+        if canvas is not self.canvas:
+            self._redo(entry, same_width=False)
+        if entry.row.role == "user" and items:
+            entry.prompt = " ".join(items[0].source[:PROMPT_CHARS].split())
+        self.loaded.add(index)
+        self.transcript.measure(index)
+        self._changed()
+
+    def _restore(self, item: Item) -> None:
+        """Give an item what is known of it beside its text."""
+        if item.key and item.key in self.opened:
+            item.opened = True
+        if isinstance(item, CardItem) and item.key:
+            item.state = self._standing(item.key)
+
+    def _standing(self, call_id: str) -> cards.Standing:
+        return cards.standing(
+            self.transcript.results.get(call_id),
+            self.open_tools.get(call_id),
+            asked=call_id in self.asking,
+            turn_open=self.turn_open,
+        )
+
+    def _ask_output(self, index: int, card: CardItem) -> None:
+        row = self.transcript.results.get(card.key)
+        if row is None or card.asked:
+            return
+        card.asked = True
+
+        def landed(output: cards.Output) -> None:
+            card.asked, card.output = False, output
+            self.redraw(index, card)
+            self._changed()
+
+        def failed(error: BaseException) -> None:
+            landed(cards.read_output(str(error), self._redact))
+
+        message_id = row.id
+        self._loader.ask(lambda: self._reader.output(self._load(message_id)), landed, failed)
+
+    # -- drawing ---------------------------------------------------------------------------------------------------
+
+    def redraw(self, index: int, item: Item) -> None:
+        """Draw ``item`` of entry ``index`` again now and take its new height."""
+        item.forget()
+        self._draw(index, item)
+        self._measure_item(index, item)
+
+    def _measure_item(self, index: int, item: Item) -> None:
+        entry = self.transcript.entries[index]
+        if entry.items is None:
+            return
+        try:
+            number = entry.items.index(item)
+        except ValueError:
+            return
+        entry.heights.set(number, item.lines)
+        self.transcript.measure(index)
+
+    def _draw(self, index: int, item: Item) -> None:
+        if item.strips is None or item.sketchy:
+            if item.heavy:
+                self._draw_in_thread(index, item)
+            else:
+                item.put(item.draw(self.canvas))
+            self._drawn += item.height
+        if isinstance(item, CardItem) and item.wants_output:
+            self._ask_output(index, item)
+
+    def _draw_in_thread(self, index: int, item: Item) -> None:
+        if item.strips is None:
+            item.put(item.sketch(self.canvas))
+            item.sketchy = True
+        if item.asked or not self._loader.free:
+            return
+        item.asked = True
+        canvas = self.canvas
+
+        def landed(strips: list[Strip]) -> None:
+            item.asked = False
+            if canvas is self.canvas:
+                item.put(strips)
+                self._measure_item(index, item)
+            self._changed()
+
+        def failed(error: BaseException) -> None:
+            item.asked = item.sketchy = False
+            _LOG.error("an item of the conversation stays plain", exc_info=error)
+
+        self._loader.ask(lambda: item.draw(canvas), landed, failed)
+
+    def prepare(self, top: int, height: int, *, upwards: bool) -> bool:
+        """Load and draw what is missing in the view at ``top`` and a page around it, for `SLICE_S` seconds.
+
+        True when there is more to do now; what the thread delivers calls ``changed``.
+        """
+        begun = perf_counter()
+        for low, high in ((top, top + height), (top - height, top + 2 * height)):
+            for index in self._entries_between(low, high, upwards=upwards):
+                entry = self.transcript.entries[index]
+                if entry.items is None:
+                    if not entry.asked and not entry.trouble and self._loader.free:
+                        self._ask_entry(index)
+                    continue
+                start = self.transcript.heights.top(index)
+                for number, item in _between(entry, low - start, high - start):
+                    if item.strips is not None and not item.sketchy and not _lacks_output(item):
+                        continue
+                    drawn = item.strips is None
+                    self._draw(index, item)
+                    entry.heights.set(number, item.lines)
+                    self.transcript.measure(index)
+                    if drawn and perf_counter() - begun > SLICE_S:
+                        return True
+        if self._drawn > KEEP_LINES // 6:
+            self._drawn = 0
+            self._forget(top, height)
+        return False
+
+    def _entries_between(self, low: int, high: int, *, upwards: bool) -> Sequence[int]:
+        first = self.transcript.heights.find(low)[0]
+        last = self.transcript.heights.find(max(low, high - 1))[0]
+        indexes = range(first, min(last + 1, len(self.transcript.entries)))
+        return indexes[::-1] if upwards else indexes
+
+    def _forget(self, top: int, height: int) -> None:
+        """Drop what lies farthest from the view where more than `KEEP_LINES` are kept."""
+        heights = self.transcript.heights
+        margin = max(KEEP_LINES // 2, 2 * height)
+        if sum(heights[index] for index in self.loaded) <= KEEP_LINES:
+            return
+        low, high = top - margin, top + height + margin
+        for index in list(self.loaded):
+            entry = self.transcript.entries[index]
+            start = heights.top(index)
+            if entry.live is None and not entry.asked and (start + heights[index] < low or start > high):
+                entry.drop()
+                self.loaded.discard(index)
+            elif heights[index] > 2 * margin:
+                _forget_pictures(entry, low - start, high - start)
+
+    def tick(self) -> list[Place]:
+        """Draw the rows again that change with time; where they are."""
+        places: list[Place] = []
+        for call_id in self.transcript.unanswered:
+            found = self._card(call_id)
+            if found is not None and found[2].moves:
+                index, number, card = found
+                card.redraw_row(self.canvas)
+                places.append(Place(index, number, card.before))
+        return places
+
+    def _card(self, call_id: str) -> tuple[int, int, CardItem] | None:
+        index = self.transcript.call_home.get(call_id)
+        if index is None:
+            return None
+        for number, item in enumerate(self.transcript.entries[index].items or ()):
+            if isinstance(item, CardItem) and item.key == call_id:
+                return index, number, item
+        return None
+
+    def refresh_cards(self, call_ids: Sequence[str]) -> None:
+        """Let the cards of these calls show how they stand now."""
+        for call_id in call_ids:
+            found = self._card(call_id)
+            if found is not None:
+                index, _, card = found
+                state = self._standing(call_id)
+                if state.kind == "queued" and card.state.kind == "running":
+                    continue  # it has ended: the row of its result is on its way
+                if state != card.state:
+                    card.state = state
+                    self.redraw(index, card)
+
+    def refresh_notes(self) -> None:
+        """Let the rows between rounds show their figures."""
+        for index in self.loaded:
+            entry = self.transcript.entries[index]
+            item = entry.items[0] if entry.items else None
+            if isinstance(item, RoundItem) and (note := self._note(entry)) and note != item.note:
+                item.note = note
+                self.redraw(index, item)
+
+    def toggle(self, place: Place) -> bool:
+        """Open or close what is at ``place``, or read again what could not be read; False where there is neither."""
+        entry = self.transcript.entries[place.entry]
+        if entry.trouble:
+            entry.trouble = ""
+            return True
+        item = self.transcript.item_at(place)
+        if item is None or not item.foldable:
+            return False
+        item.opened = not item.opened
+        (self.opened.add if item.opened else self.opened.discard)(item.key)
+        self.redraw(place.entry, item)
+        return True
+
+    def set_canvas(self, canvas: Canvas, *, same_width: bool) -> None:
+        """Draw on another canvas from now on; pictures are made anew as they come into view."""
+        self.canvas = canvas
+        for index in self.loaded:
+            self._redo(self.transcript.entries[index], same_width=same_width)
+        if not same_width:
+            self.transcript.resize(canvas.body)
+
+    def _redo(self, entry: Entry, *, same_width: bool) -> None:
+        """Forget an entry's pictures, which were made for another canvas."""
+        items = entry.items or []
+        for item in items:
+            item.forget()
+        if not same_width:
+            estimate(items, self.canvas)
+        if entry.live is not None:
+            entry.live.set_canvas(self.canvas)
+        entry.set_items(items)
+
+
+def _lacks_output(item: Item) -> bool:
+    return isinstance(item, CardItem) and item.wants_output
+
+
+def _between(entry: Entry, low: int, high: int) -> Iterator[tuple[int, Item]]:
+    """The items of ``entry`` with a line between ``low`` and ``high``."""
+    items = entry.items or []
+    number = entry.heights.find(low)[0]
+    while number < len(items) and entry.heights.top(number) < high:
+        yield number, items[number]
+        number += 1
+
+
+def _forget_pictures(entry: Entry, low: int, high: int) -> None:
+    """Forget the pictures of items outside of ``low`` to ``high``, but for the last two, which may be growing."""
+    items = entry.items or []
+    keep = {number for number, _ in _between(entry, low, high)}
+    for number, item in enumerate(items[:-2]):
+        if number not in keep and item.strips is not None and not item.asked:
+            item.forget()

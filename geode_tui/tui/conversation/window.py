@@ -1,0 +1,253 @@
+"""The frame of the conversation's widget: its size, how it scrolls and what it paints. What is shown is in `stage`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from time import monotonic
+from typing import ClassVar
+
+from textual.events import Resize
+from textual.geometry import Region, Size
+from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBarRender
+from textual.strip import Strip
+
+from geode_tui.core.strings import Strings
+from geode_tui.log.rows import StoredMessage
+from geode_tui.tui.conversation.highlight import warm
+from geode_tui.tui.conversation.ink import Ink
+from geode_tui.tui.conversation.items import Canvas
+from geode_tui.tui.conversation.loader import Loader
+from geode_tui.tui.conversation.model import Place
+from geode_tui.tui.conversation.stage import Stage
+from geode_tui.tui.glyphs import Glyphs
+from geode_tui.tui.palette import Palette
+
+FAST_S = 0.35
+"""New lines that come closer together than this make the view jump further (PERFORMANCE.md D2)."""
+
+
+class PlainBar(ScrollBarRender):
+    """A scroll bar of spaces: the usual one draws glyphs of ambiguous width."""
+
+    VERTICAL_BARS: ClassVar[list[str]] = [" "] * 8
+
+
+def _nothing(_: object) -> None:
+    """The outcome does not matter: what is missing is imported when it is needed."""
+
+
+class Window(ScrollView):
+    """A view of a `Stage` that follows the end only from the end, and paints only lines that differ.
+
+    Subclasses say what covers a line (`overlay`) and how the cursor shows (`decorate`).
+    """
+
+    def __init__(
+        self,
+        load: Callable[[int], StoredMessage],
+        strings: Strings,
+        glyphs: Glyphs,
+        palette: Palette,
+        redact: Callable[[str], str],
+    ) -> None:
+        super().__init__()
+        self.strings = strings
+        self.ink = Ink(palette, glyphs)
+        self.stage: Stage | None = None
+        """None until there is a size to draw for."""
+        self.following = True
+        """Whether the view keeps to the end."""
+        self.unseen = 0
+        """Lines that came while the end was out of view."""
+        self._load = load
+        self._redact = redact
+        self._loader: Loader | None = None
+        self._painted: list[Strip | None] = []
+        self._pumping = False
+        self._jump = 1
+        self._jumped = 0.0
+
+    @property
+    def busy(self) -> bool:
+        """Whether something near the view is still to be loaded or drawn."""
+        if self.stage is None:
+            return self.area.width > 0
+        return self._pumping or (self._loader is not None and self._loader.waiting > 0)
+
+    def begun(self) -> None:
+        """There is a stage now."""
+
+    def drawn(self) -> None:
+        """A slice of drawing is done."""
+
+    def overlay(self, y: int) -> Strip | None:
+        """What covers line ``y`` of the view."""
+        raise NotImplementedError
+
+    def decorate(self, strip: Strip, line: int) -> Strip:
+        """The picture of a line with the cursor on it, where it is there."""
+        raise NotImplementedError
+
+    @property
+    def area(self) -> Size:
+        """Cells for text: the widget less its scroll bar."""
+        return Size(max(0, self.size.width - self.scrollbar_size_vertical), self.size.height)
+
+    # -- size ------------------------------------------------------------------------------------------------------
+
+    def on_mount(self) -> None:
+        """Draw a scroll bar without glyphs."""
+        self.vertical_scrollbar.renderer = PlainBar  # type: ignore[misc]  # Textual's documented way for one widget
+
+    def on_unmount(self) -> None:
+        """End the thread."""
+        if self._loader is not None:
+            self._loader.close()
+
+    def on_resize(self, _: Resize) -> None:
+        """Wrap anew what is in view; the rest follows when it is looked at."""
+        if not self.area.width:
+            return
+        if self.stage is None:
+            self._begin()
+        elif self.stage.canvas.width != self.area.width:
+            self.new_canvas()
+        else:
+            self.settle(self.place_at_top())
+            self.pump()
+
+    def _begin(self) -> None:
+        self._loader = Loader(asyncio.get_running_loop())
+        canvas = Canvas(self.ink, self.area.width, self.strings)
+        self.stage = Stage(self._load, self._redact, canvas, self._loader, self._delivered)
+        self.begun()
+        self.call_after_refresh(self._loader.ask, warm, _nothing, _nothing)
+
+    def new_canvas(self) -> None:
+        """The width or the colours are others."""
+        assert self.stage is not None
+        anchor, old = self.place_at_top(), self.stage.canvas
+        canvas = Canvas(self.ink, self.area.width, self.strings)
+        canvas.now, canvas.frame = old.now, old.frame
+        self.stage.set_canvas(canvas, same_width=canvas.width == old.width)
+        self.prepare()
+        self.settle(anchor)
+        self.pump()
+
+    def place_at_top(self) -> Place | None:
+        """What stands at the top of the view."""
+        return self.stage.transcript.locate(self.scroll_offset.y) if self.stage is not None else None
+
+    def settle(self, anchor: Place | None, *, exact: bool = True, first: int = 0) -> None:
+        """Heights changed: keep ``anchor`` at the top, or the end in view, and paint the lines that differ.
+
+        Unless ``exact``, fast growth leaves room below the end, so that the view scrolls a few times a second only.
+        Lines before ``first`` are as they were.
+        """
+        stage = self.stage
+        if stage is None:
+            return
+        following, before = self.following, self.scroll_offset.y
+        if exact or not following:
+            self._jump, lines = 1, stage.total
+        else:
+            lines = self._lines_ahead(stage.total)
+        size = Size(self.area.width, max(1, lines))
+        if size != self.virtual_size:
+            self.set_reactive(Window.virtual_size, size)
+            self._scroll_update(size)
+        top = self.max_scroll_y if following else stage.transcript.line_of(anchor) if anchor is not None else 0
+        if top != self.scroll_offset.y:  # else a scroll that is being animated goes on
+            self.scroll_to(y=top, animate=False, immediate=True)
+        self.following = following or self.scroll_offset.y >= self.max_scroll_y
+        if self.scroll_offset.y == before:
+            self.repaint(max(0, first - before))
+
+    def _lines_ahead(self, total: int) -> int:
+        """The height to scroll over while lines come: the more, the faster they come, up to two thirds of a page."""
+        have = self.virtual_size.height
+        if total <= have:
+            return have if have - total < max(2, self._jump) else total
+        now = monotonic()
+        fast, self._jumped = now - self._jumped < FAST_S, now
+        page = max(1, self.size.height * 2 // 3)
+        self._jump = min(page, self._jump * 2) if fast else max(1, self._jump // 2)
+        return total + self._jump - 1
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Scrolling to the end follows it again; away from it stops that."""
+        super().watch_scroll_y(old_value, new_value)
+        self.following = new_value >= self.max_scroll_y
+        if self.following:
+            self.unseen = 0
+        self.pump()
+
+    # -- loading and drawing in slices -----------------------------------------------------------------------------
+
+    def _delivered(self) -> None:
+        self.settle(self.place_at_top())
+        self.pump()
+
+    def pump(self) -> None:
+        """Load and draw what is missing near the view, in slices between which keys are read."""
+        if not self._pumping and self.stage is not None and self.is_attached:
+            self._pumping = True
+            self.call_later(self._slice)
+
+    def _slice(self) -> None:
+        self._pumping = False
+        if self.stage is None:
+            return
+        anchor, total = self.place_at_top(), self.stage.total
+        more = self.prepare()
+        self.drawn()
+        if more or self.stage.total != total:
+            self.settle(anchor)
+            self.pump()
+        else:
+            self.repaint()
+
+    def prepare(self) -> bool:
+        """One slice; True where there is more to do now."""
+        assert self.stage is not None
+        return self.stage.prepare(self.scroll_offset.y, max(1, self.size.height), upwards=self.following)
+
+    # -- painting --------------------------------------------------------------------------------------------------
+
+    def render_line(self, y: int) -> Strip:
+        """The line at ``y`` of the view."""
+        area = self.area
+        if len(self._painted) != area.height:
+            self._painted = [None] * area.height
+        strip = self._compose_line(y, self.scroll_offset.y, area.width)
+        if y < len(self._painted):
+            self._painted[y] = strip
+        return strip
+
+    def repaint(self, first: int = 0) -> None:
+        """Paint the lines from row ``first`` of the view on that differ from what is on screen."""
+        width, height = self.area
+        painted, top = self._painted, self.scroll_offset.y
+        if len(painted) != height:
+            self.refresh()
+            return
+        changed = [y for y in range(first, height) if painted[y] != self._compose_line(y, top, width)]
+        if changed:
+            self.refresh(*(Region(0, y, width, 1) for y in changed))
+
+    def repaint_line(self, line: int) -> None:
+        """Paint ``line`` of the conversation where it is in view."""
+        y = line - self.scroll_offset.y
+        if 0 <= y < self.size.height:
+            self.refresh(Region(0, y, self.area.width, 1))
+
+    def _compose_line(self, y: int, top: int, width: int) -> Strip:
+        base = self.ink.base
+        if self.stage is None:
+            return Strip.blank(width, base)
+        strip = self.overlay(y)
+        if strip is None:
+            strip = self.decorate(self.stage.strip_at(top + y) or Strip([]), top + y)
+        return strip.extend_cell_length(width, base).crop(0, width)

@@ -1,0 +1,90 @@
+"""The frame pump: the screen pulls (PERFORMANCE.md, D1).
+
+The reader's thread says that something changed; at most 30 times a second a frame takes the newest state and spends
+at most 8 ms on it. What is left of the operations is done in the next frame. Nothing runs while nothing changes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from geode_tui.view.follow import Batch, Op
+
+FRAME_S = 1 / 30
+BUDGET_S = 0.008
+TAKE = 10_000
+"""Operations fetched at a time."""
+PIECE = 16
+"""Operations done between two looks at the clock."""
+
+
+class FramePump:
+    """Calls ``show(batch)`` with the newest state and ``apply(ops)`` with the operations in order, on the loop.
+
+    A frame runs outside of Textual's own handling of errors: what it raises goes to ``failed``, and it was the last.
+    """
+
+    def __init__(
+        self,
+        take: Callable[[int], Batch],
+        show: Callable[[Batch], None],
+        apply: Callable[[Sequence[Op]], None],
+        failed: Callable[[Exception], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._take = take
+        self._show = show
+        self._apply = apply
+        self._failed = failed
+        self._clock = clock
+        self._loop = asyncio.get_running_loop()
+        self._woken = threading.Event()
+        self._ops: deque[Op] = deque()
+        self._last = 0.0
+        self._handle: asyncio.TimerHandle | None = None
+        self._stopped = False
+
+    def wake(self) -> None:
+        """Something changed. Called from any thread; never more than one call to the loop is pending."""
+        if self._stopped or self._woken.is_set():
+            return
+        self._woken.set()
+        try:
+            self._loop.call_soon_threadsafe(self._schedule)
+        except RuntimeError:  # the loop is closed: the program is leaving
+            self._stopped = True
+
+    def stop(self) -> None:
+        """No frame after this one."""
+        self._stopped = True
+        if self._handle is not None:
+            self._handle.cancel()
+
+    def _schedule(self) -> None:
+        if self._handle is None and not self._stopped:
+            wait = max(0.0, self._last + FRAME_S - self._clock())
+            self._handle = self._loop.call_later(wait, self._guarded)
+
+    def _guarded(self) -> None:
+        self._handle = None
+        try:
+            self._frame()
+        except Exception as error:  # noqa: BLE001  handed on whole
+            self.stop()
+            self._failed(error)
+
+    def _frame(self) -> None:
+        self._woken.clear()
+        begun = self._last = self._clock()
+        batch = self._take(TAKE)
+        self._ops.extend(batch.ops)
+        more = len(batch.ops) >= TAKE
+        self._show(batch)
+        while self._ops and self._clock() - begun < BUDGET_S:
+            self._apply([self._ops.popleft() for _ in range(min(PIECE, len(self._ops)))])
+        if self._ops or more:
+            self._schedule()

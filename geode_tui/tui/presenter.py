@@ -1,0 +1,138 @@
+"""From a state to what each part of the run screen shows: pure, so that it can be read and tested without a screen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+
+import msgspec
+
+from geode_tui.core import format as fmt
+from geode_tui.tui.look import Look
+from geode_tui.tui.widgets.cost import cost_view
+from geode_tui.tui.widgets.gauge import GaugeView
+from geode_tui.tui.widgets.header import HeaderView
+from geode_tui.tui.widgets.notice import Line
+from geode_tui.tui.widgets.side import SideView
+from geode_tui.view.follow import Batch
+from geode_tui.view.forecast import forecast
+from geode_tui.view.selectors import (
+    OFFLINE,
+    Status,
+    ending_line,
+    first_to_stop,
+    guards,
+    needs_you,
+    run_status,
+)
+from geode_tui.view.state import RunState
+
+
+class Presented(msgspec.Struct, frozen=True):
+    """Everything around the conversation at one moment."""
+
+    status: Status
+    header: HeaderView
+    side: SideView
+    notices: tuple[Line, ...]
+
+
+def present(batch: Batch, look: Look, project: str, now: float, *, interrupting: bool) -> Presented:
+    """The screen for ``batch`` at ``now`` (epoch seconds). ``interrupting``: the turn was asked to end and has not."""
+    state = batch.state
+    status = run_status(state, batch.liveness, now)
+    starting = bool(batch.pending) and not state.turn_open and status.kind in {"idle", "ended"}
+    header = HeaderView(
+        title=look.line(state.title) or look.t("header.untitled"),
+        project=look.line(project, 30),
+        model=look.line(state.model, 40),
+        route="/".join(part for part in (look.line(state.provider, 20), look.line(state.source, 20)) if part),
+        status=_whole_seconds(status),
+        needs=needs_you(state) if status.kind in {"waiting", "not_answering"} else 0,
+        ended=look.line(ending_line(state, look.strings)),
+        starting=starting,
+        interrupting=interrupting and state.turn_open,
+    )
+    return Presented(status, header, _side(state, status, now), tuple(_notices(batch, status, look)))
+
+
+def _whole_seconds(status: Status) -> Status:
+    """A clock that is drawn in seconds must not repaint its pane more often than that."""
+    retry = None if status.retry_in_s is None else ceil(status.retry_in_s)
+    return msgspec.structs.replace(status, elapsed_s=int(status.elapsed_s), retry_in_s=retry)
+
+
+def _side(state: RunState, status: Status, now: float) -> SideView:
+    lines = guards(state, now, live=status.ticks)
+    whole = tuple(msgspec.structs.replace(line, used=int(line.used)) for line in lines)
+    return SideView(
+        gauge=GaugeView(state.context, state.last_estimate_error, forecast(state.rounds, state.context)),
+        cost=cost_view(state),
+        guards=whole,
+        first=first_to_stop(lines, state.rounds),
+        plan=state.plan,
+    )
+
+
+def _notices(batch: Batch, status: Status, look: Look) -> list[Line]:
+    state = batch.state
+    out: list[Line] = []
+    if trouble := batch.trouble or batch.liveness.trouble:
+        out.append(Line(look.line(trouble), "crit"))
+    if state.provider == OFFLINE:
+        out.append(Line(look.t("offline.notice"), "info"))
+    out += _state_lines(state, status, look, busy=bool(batch.pending))
+    if state.turn_open and state.wrap_up:
+        out.append(Line(look.t("notice.wrap_up", guard=_guard(state.wrap_up, look)), "warn"))
+    if state.turn_open and state.handoff:
+        out.append(Line(look.t("notice.handoff"), "warn"))
+    note = look.t("composer.queued" if status.ticks else "composer.starting")
+    out += [Line(look.line(p.text), "queued", note) for p in batch.pending if p.kind == "submit"]
+    return out
+
+
+def _guard(name: str, look: Look) -> str:
+    key = {
+        "max_rounds": "guard.rounds",
+        "time_budget_expired": "guard.time",
+        "session_time_budget_expired": "guard.session",
+        "cost_budget_exceeded": "guard.cost",
+    }.get(name, f"guard.{name}")
+    return look.t(key) if look.strings.has(key) else look.line(name, 30)
+
+
+def _state_lines(state: RunState, status: Status, look: Look, *, busy: bool) -> list[Line]:
+    if status.retry_in_s is not None and state.retry is not None:
+        time = fmt.short_clock(status.retry_in_s)
+        text = look.t("notice.retry", error=look.line(state.retry.message or state.retry.error_type, 100), time=time)
+        return [Line(text, "warn", look.t("notice.attempt", n=state.retry.attempt + 1))]
+    if status.kind == "dead":
+        return [Line(look.t("error.worker", n=state.round), "crit")]
+    if status.kind == "not_answering":
+        return [Line(look.t("notice.not_answering", pid=state.pid), "warn")]
+    if busy or state.turn_open or not status.resumable:
+        return []
+    line = f"{look.line(ending_line(state, look.strings))}   {look.t('notice.resume')}"
+    detail = [Line(look.line(state.ended_detail), "warn")] if state.ended_detail else []
+    return [Line(line, "warn"), *detail]
+
+
+def cost_lines(state: RunState, look: Look) -> list[str]:
+    """The cost as plain lines, for ``/cost``."""
+    money = state.money
+    mark = f" {look.t('cost.simulated')}" if state.simulated else ""
+    budget = state.limits.cost_budget_micro
+    of = f" {look.t('cost.of', budget=fmt.money(budget))}" if budget else ""
+    lines = [f"{look.t('cost.session')}  {fmt.money(money.cost_micro)}{mark}{of}"]
+    lines.append(look.t("cost.turn", amount=fmt.money(state.turn_money.cost_micro)))
+    lines += _table([(look.line(name, 40), part.cost_micro, part.calls) for name, part in state.by_model.items()], look)
+    lines += _table(
+        [(look.line(name, 40), part.cost_micro, part.calls) for name, part in state.by_purpose.items()], look
+    )
+    if money.unpriced_calls:
+        lines.append(look.t("cost.unpriced", n=money.unpriced_calls))
+    return lines
+
+
+def _table(rows: Sequence[tuple[str, int, int]], look: Look) -> list[str]:
+    return [f"  {name}  {fmt.money(micro)}  {look.t('cost.calls', n=calls)}" for name, micro, calls in rows]

@@ -1,0 +1,303 @@
+"""The run screen: what the person can do with a run."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.timer import Timer
+
+from geode_tui.core.text import clean
+from geode_tui.tui.look import Look
+from geode_tui.tui.presenter import cost_lines
+from geode_tui.tui.screens.help import help_lines
+from geode_tui.tui.screens.modal import Choice, PaletteScreen, ReadScreen
+from geode_tui.tui.screens.run_view import RunView
+from geode_tui.tui.slash import Local, Order, Wrong, parse
+from geode_tui.tui.source import RunSource, SourceError
+from geode_tui.tui.widgets.approval import ApprovalPanel
+from geode_tui.tui.widgets.approval_body import ApprovalBody
+from geode_tui.tui.widgets.composer import Entry
+from geode_tui.tui.widgets.gauge import Gauge
+from geode_tui.tui.widgets.tabs import TABS, TabRow
+from geode_tui.view.follow import Batch
+from geode_tui.view.selectors import state_line
+from geode_tui.view.state import OpenApproval
+
+ARMED_S = 3.0
+"""Seconds in which a second esc interrupts."""
+TOAST_S = 4.0
+ERROR_TOAST_S = 3_600.0
+"""An error stays until esc (SCREENS.md 10)."""
+MOST_TOASTS = 3
+
+
+class RunScreen(RunView):
+    """See the module."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("tab", "app.focus_next", "Next pane", id="run.next_pane"),
+        Binding("shift+tab", "app.focus_previous", "Pane before", id="run.previous_pane"),
+        Binding("ctrl+g", "needs", "To what needs you", id="run.needs", priority=True),
+        Binding("escape", "escape", "Close, or interrupt when pressed twice", id="run.escape"),
+        Binding("ctrl+c", "copy_or_clear", "Copy a selection, or clear the composer", id="run.copy", priority=True),
+        Binding("ctrl+p", "palette", "Everything you can do here", id="run.palette", priority=True),
+        Binding("f1,question_mark", "help", "Help", id="run.help"),
+        Binding("ctrl+l", "app.redraw", "Redraw the screen", id="run.redraw", priority=True),
+        Binding("1,alt+1", "tab('conversation')", "Conversation", id="run.tab_1"),
+        Binding("2,alt+2", "tab('events')", "Events", id="run.tab_2"),
+    ]
+
+    class ThemeChosen(Message):
+        """The person wants another theme."""
+
+        def __init__(self, name: str) -> None:
+            super().__init__()
+            self.name = name
+
+    def __init__(self, source: RunSource, look: Look, themes: tuple[str, ...] = (), *, motion: bool = True) -> None:
+        super().__init__(source, look, motion=motion)
+        self._themes = tuple(sorted(themes))
+        self._disarm: Timer | None = None
+
+    def on_mount(self) -> None:
+        """Bring earlier prompts into the composer's history. Textual calls the base's handler by itself."""
+        self.run_worker(self._seed(), group="seed")
+
+    async def _seed(self) -> None:
+        try:
+            inputs = await asyncio.to_thread(self.source.inputs)
+        except SourceError as error:
+            self.say(str(error), error=True)
+            return
+        self.composer.entry.seed(clean(text) for text in inputs)
+
+    # -- commands -----------------------------------------------------------------------------------------------------
+    def on_entry_sent(self, event: Entry.Sent) -> None:
+        """Enter in the composer: send, do what a slash command asks, or resume when it is empty."""
+        event.stop()
+        text = event.text
+        if not text.strip():
+            self._resume()
+            return
+        parsed = parse(text)
+        if isinstance(parsed, Wrong):
+            self.say(self.look.t(parsed.key, **parsed.values), error=True)
+            self._give_back(text)
+        elif isinstance(parsed, Local):
+            self._do(parsed)
+        else:
+            self.run_worker(self._send(parsed, typed=text), group="send")
+
+    def _resume(self) -> None:
+        if self.presented is not None and self.presented.status.resumable and not (self.newest and self.newest.pending):
+            self.run_worker(self._send(Order("resume", {})), group="send")
+
+    async def _send(self, order: Order, typed: str = "") -> None:
+        """Write a command; what was typed comes back where that fails."""
+        if order.kind == "interrupt":
+            self._interrupt_asked()
+        try:
+            await self.steering.send(order.kind, order.payload)
+        except SourceError as error:
+            self.say(str(error), error=True)
+            self._give_back(typed)
+            if order.kind == "interrupt":
+                self.steering.interrupt_failed()
+            if order.kind == "decide":
+                self.approval.body.answered(sent=False)
+            self.represent()
+            return
+        self.nudge()
+
+    def _give_back(self, typed: str) -> None:
+        if typed:
+            self.composer.entry.give_back(typed)
+
+    def settle(self, batch: Batch) -> None:
+        """Say what became of commands that were not done; words that were refused come back."""
+        for sent, outcome in self.steering.settled(batch.state):
+            if outcome.outcome == "done":
+                continue
+            word = self.look.t(f"outcome.{outcome.outcome}", kind=self.look.t(f"command.{sent.kind}"))
+            self.say(f"{word} {self.look.line(outcome.detail)}".strip(), error=True)
+            self._give_back(sent.text)
+
+    def _do(self, local: Local) -> None:
+        {
+            "help": self.action_help,
+            "quit": lambda: self.run_worker(self.app.action_quit()),
+            "status": self.action_status,
+            "cost": self.action_cost,
+            "context": self.action_context,
+        }.get(local.name, lambda: self._do_with_value(local))()
+
+    def _do_with_value(self, local: Local) -> None:
+        if local.name == "theme":
+            self.post_message(self.ThemeChosen(local.value))
+        elif local.name in {"approve", "deny"}:
+            waiting = self.waiting
+            if not waiting:
+                self.say(self.look.t("slash.nothing_waits"))
+                return
+            self._decide(waiting[0], "allow" if local.name == "approve" else "deny", always=False, why=local.value)
+
+    @property
+    def waiting(self) -> tuple[OpenApproval, ...]:
+        """The questions that wait, oldest first."""
+        return () if self.newest is None else self._approvals(self.newest)
+
+    def _decide(self, approval: OpenApproval, verdict: str, *, always: bool, why: str) -> None:
+        payload = {"approval_id": approval.approval_id, "verdict": verdict, "always": always, "why": why}
+        self.run_worker(self._send(Order("decide", payload)), group="send")
+
+    # -- approvals ----------------------------------------------------------------------------------------------------
+    def on_approval_body_decided(self, event: ApprovalBody.Decided) -> None:
+        """An answer from the panel."""
+        event.stop()
+        self._decide(event.approval, event.verdict, always=event.always, why=event.why)
+
+    def on_approval_panel_changed(self, event: ApprovalPanel.Changed) -> None:
+        """The panel wants another height."""
+        event.stop()
+        self.fit_approval()
+        self.show_hints()
+
+    def on_approval_panel_left(self, event: ApprovalPanel.Left) -> None:
+        """Back to writing."""
+        event.stop()
+        self.composer.entry.focus()
+
+    def action_needs(self) -> None:
+        """To what needs the person; when there already, to the next."""
+        if not self.waiting:
+            self.say(self.look.t("slash.nothing_waits"))
+        elif self.approval.answering:
+            self.approval.next()
+        else:
+            self.approval.body.focus()
+
+    # -- interrupting -------------------------------------------------------------------------------------------------
+    def action_escape(self) -> None:
+        """Close the topmost thing; while a turn runs, arm and then interrupt."""
+        if self.get_selected_text():
+            self.clear_selection()
+        elif self.query("Toast"):
+            self.app.clear_notifications()
+        elif self.newest is None or not self.newest.state.turn_open:
+            self.composer.entry.focus()
+        elif self._armed:
+            self.run_worker(self._send(Order("interrupt", {})), group="send")
+        elif not self.steering.interrupting(self.newest.state):
+            self._arm(True)
+
+    def _arm(self, armed: bool) -> None:
+        if self._disarm is not None:
+            self._disarm.stop()
+        self._armed = armed
+        self._disarm = self.set_timer(ARMED_S, lambda: self._arm(False)) if armed else None
+        self.show_hints()
+
+    def _interrupt_asked(self) -> None:
+        self._arm(False)
+        if self.newest is not None:
+            self.steering.interrupt_asked(self.newest.state.turn)
+        self.represent()
+
+    def action_copy_or_clear(self) -> None:
+        """Copy a selection, else clear the composer, else as esc. It never leaves."""
+        entry = self.composer.entry
+        if selected := (entry.selected_text if entry.has_focus else "") or self.get_selected_text():
+            self.app.copy_to_clipboard(selected)
+            self.say(self.look.t("screen.copied"))
+        elif entry.text and entry.has_focus:
+            entry.remember(entry.whole_text())
+            entry.clear_text()
+        else:
+            self.action_escape()
+
+    # -- panes --------------------------------------------------------------------------------------------------------
+    def on_tab_row_chosen(self, event: TabRow.Chosen) -> None:
+        """A tab was clicked."""
+        event.stop()
+        self.choose_tab(event.tab)
+
+    def action_tab(self, tab: str) -> None:
+        """Show a tab."""
+        self.choose_tab(tab)
+
+    def action_help(self) -> None:
+        """What every key and command does."""
+        panes = (type(self), type(self.app), Entry, type(self.conversation), type(self.events), ApprovalBody)
+        self.app.push_screen(ReadScreen(self.look, self.look.t("help.title"), help_lines(panes, self.look)))
+
+    def action_status(self) -> None:
+        """What the run is doing."""
+        if self.newest is None or self.presented is None:
+            return
+        state = self.newest.state
+        lines = [state_line(state, self.presented.status, self.look.strings), *(n.text for n in self.presented.notices)]
+        header = self.presented.header
+        lines.append(f"{self.look.line(state.session_id)}  {header.model}  {header.route}")
+        self._read("help.status", lines)
+
+    def action_cost(self) -> None:
+        """What it cost."""
+        if self.newest is not None:
+            self._read("section.cost", cost_lines(self.newest.state, self.look))
+
+    def action_context(self) -> None:
+        """How full the context is, and with what."""
+        if self.presented is None:
+            return
+        gauge = Gauge(self.presented.side.gauge, self.look)
+        rows = [gauge.head(), gauge.amount(), gauge.outlook(), *gauge.legend(30)]
+        lines = ["".join(part.text for part in parts) for parts in rows if parts]
+        self._read("section.context", [*lines, gauge.measured(), gauge.provenance()])
+
+    def _read(self, title: str, lines: list[str]) -> None:
+        pairs = [("", line) for line in lines if line]
+        self.app.push_screen(ReadScreen(self.look, self.look.t(title), pairs))
+
+    # -- palette ------------------------------------------------------------------------------------------------------
+    def action_palette(self) -> None:
+        """Everything that can be done here, by name."""
+        self.app.push_screen(PaletteScreen(self.look, self._choices()), self._chosen)
+
+    def _choices(self) -> list[Choice]:
+        t = self.look.t
+        running = self.newest is not None and self.newest.state.turn_open
+        out = [Choice(f"tab:{tab}", t(f"tab.{tab}"), t("palette.tab")) for tab in TABS]
+        if self.waiting:
+            out.insert(0, Choice("needs", t("hint.answer"), "ctrl+g"))
+        if running:
+            out.append(Choice("interrupt", t("hint.interrupt"), "esc esc"))
+        readings = ("status", "cost", "context", "help", "quit")
+        out += [Choice(name, t(f"slash.help_{name}"), f"/{name}") for name in readings]
+        out += [Choice(f"theme:{name}", t("palette.theme", name=name), "/theme") for name in self._themes]
+        return out
+
+    def _chosen(self, value: str | None) -> None:
+        name, _, rest = (value or "").partition(":")
+        if name == "tab":
+            self.choose_tab(rest)
+        elif name == "theme":
+            self.post_message(self.ThemeChosen(rest))
+        elif name == "needs":
+            self.action_needs()
+        elif name == "interrupt":
+            self.run_worker(self._send(Order("interrupt", {})), group="send")
+        elif name:
+            self._do(Local(name))
+
+    # -- toasts -------------------------------------------------------------------------------------------------------
+    def say(self, text: str, *, error: bool = False) -> None:
+        """A line for what cannot be seen elsewhere; an error stays until esc."""
+        if len(self.query("Toast")) >= MOST_TOASTS:
+            self.app.clear_notifications()
+        if error:
+            self.app.notify(self.look.line(text), severity="error", timeout=ERROR_TOAST_S, markup=False)
+        else:
+            self.app.notify(self.look.line(text), timeout=TOAST_S, markup=False)

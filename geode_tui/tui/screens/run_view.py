@@ -1,0 +1,283 @@
+"""What the run screen shows: one state at a time, each part repainted only where its slice changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.segment import Segment
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.geometry import Size
+from textual.screen import Screen
+from textual.strip import Strip
+from textual.timer import Timer
+
+from geode_tui.tui.conversation.view import Conversation
+from geode_tui.tui.frames import FramePump
+from geode_tui.tui.hints import Area, hints
+from geode_tui.tui.keys import shown
+from geode_tui.tui.layout import Form, form_for, panel_height
+from geode_tui.tui.look import Look
+from geode_tui.tui.presenter import Presented, present
+from geode_tui.tui.rows import row
+from geode_tui.tui.source import Feed, RunSource
+from geode_tui.tui.steering import Steering
+from geode_tui.tui.widgets.approval import ApprovalPanel
+from geode_tui.tui.widgets.composer import Composer
+from geode_tui.tui.widgets.edge import Edge, PolicyLine
+from geode_tui.tui.widgets.events import EventsPane, EventsView
+from geode_tui.tui.widgets.footer import Footer, FooterView
+from geode_tui.tui.widgets.header import Header
+from geode_tui.tui.widgets.notice import Line, Notices
+from geode_tui.tui.widgets.pane import Pane
+from geode_tui.tui.widgets.side import Side
+from geode_tui.tui.widgets.strip import FigureStrip
+from geode_tui.tui.widgets.tabs import TABS, TabRow
+from geode_tui.view.follow import Batch, Op
+from geode_tui.view.selectors import Status
+from geode_tui.view.state import OpenApproval
+
+OPENING_S = 0.3
+"""Seconds without data after which the screen says that it is opening (SCREENS.md 10)."""
+CLOCK_S = 1.0
+SPINNER_S = 1 / 8
+
+
+class TooSmall(Pane):
+    """The one line of a terminal without room."""
+
+    def build(self, size: Size) -> list[Strip]:
+        """The line."""
+        return [row([Segment(self.look.t("screen.too_small"))], [], size.width, self.plane, self.look.glyphs.cut)]
+
+
+class RunView(Screen[None]):
+    """See the module. `RunScreen` adds what the person can do."""
+
+    AUTO_FOCUS = "#entry"
+
+    def __init__(self, source: RunSource, look: Look, *, motion: bool = True) -> None:
+        super().__init__()
+        self.source = source
+        self.look = look
+        self.steering = Steering(source)
+        self.newest: Batch | None = None
+        self.presented: Presented | None = None
+        self.form = Form()
+        self._motion = motion
+        self._armed = False
+        self._keys: dict[str, str] = {}
+        self._feed: Feed | None = None
+        self._pump: FramePump | None = None
+        self._clock: Timer | None = None
+        self._spinner: Timer | None = None
+        self.header = Header(look)
+        self.tabs = TabRow(look)
+        self.conversation = Conversation(source.load, look.strings, look.glyphs, look.palette, look.redact)
+        self.conversation.id = "conversation"
+        self.events = EventsPane(look)
+        self.strip = FigureStrip(look)
+        self.notices = Notices(look)
+        self.approval = ApprovalPanel(look, source.arguments)
+        self.composer = Composer(look)
+        self.side = Side(look)
+        self.edge = Edge(look, id="edge")
+        self.policy = PolicyLine(look)
+        self.footer = Footer(look)
+        self.too_small = TooSmall(look, id="too-small")
+
+    def compose(self) -> ComposeResult:
+        """All parts; which of them are shown depends on the size."""
+        yield self.header
+        yield self.tabs
+        with Horizontal(id="body"):
+            with Vertical(id="main"):
+                yield self.conversation
+                yield self.events
+                yield self.strip
+                yield self.approval
+                yield self.edge
+                yield self.notices
+                yield self.composer
+                yield self.policy
+            yield self.side
+        yield self.footer
+        yield self.too_small
+
+    def on_mount(self) -> None:
+        """Show the empty screen at once; data comes after the first paint."""
+        self.events.display = False
+        self.notices.show(())
+        self._take_form(form_for(self.app.size.width, self.app.size.height))
+        self.bindings_updated_signal.subscribe(self, self._learn_keys)
+        self.watch(self.app, "app_focus", self.represent, init=False)
+        self.set_timer(OPENING_S, self._say_opening)
+        self.call_after_refresh(self._start)
+
+    def _start(self) -> None:
+        self._pump = FramePump(self._take, self._show, self._apply, self.app._handle_exception)
+        self._feed = self.source.follower(self._pump.wake)
+        self._feed.start()
+
+    def on_unmount(self) -> None:
+        """Stop following."""
+        if self._pump is not None:
+            self._pump.stop()
+        if self._feed is not None:
+            self._feed.stop()
+
+    def nudge(self) -> None:
+        """A command was written."""
+        if self._feed is not None:
+            self._feed.nudge()
+
+    # -- data ---------------------------------------------------------------------------------------------------------
+    def _take(self, limit: int) -> Batch:
+        assert self._feed is not None
+        return self._feed.take(limit)
+
+    def _apply(self, ops: Sequence[Op]) -> None:
+        self.conversation.apply(ops)
+
+    def _show(self, batch: Batch) -> None:
+        self.newest = batch
+        self.conversation.show_state(batch.state)
+        self.events.show(EventsView(tuple(batch.state.feed), batch.state.events))
+        self.approval.show(self._approvals(batch))
+        self.settle(batch)
+        self.represent()
+
+    def _approvals(self, batch: Batch) -> tuple[OpenApproval, ...]:
+        """Questions that an answer would still reach: a dead worker's are asked again, or dropped, when it resumes."""
+        return () if batch.liveness.state == "free" else tuple(batch.state.approvals.values())
+
+    def settle(self, batch: Batch) -> None:
+        """Look at what became of the person's commands."""
+
+    def represent(self) -> None:
+        """Show the newest state at the present time."""
+        if self.newest is None:
+            return
+        now = self.source.clock()
+        interrupting = self.steering.interrupting(self.newest.state)
+        shown_now = present(self.newest, self.look, self.source.project, now, interrupting=interrupting)
+        self.presented = shown_now
+        self.header.show(shown_now.header)
+        self.side.show(shown_now.side)
+        self.strip.show(shown_now.side)
+        self.notices.show(shown_now.notices)
+        self.policy.show(self.newest.state.approve)
+        self.show_hints()
+        self._keep_time(shown_now.status)
+
+    def _say_opening(self) -> None:
+        if self.newest is None:
+            self.notices.show((Line(self.look.t("screen.opening")),))
+
+    # -- time ---------------------------------------------------------------------------------------------------------
+    def _keep_time(self, status: Status) -> None:
+        """Clocks run only while a turn does, the spinner only while the terminal has the focus."""
+        if status.ticks and self._clock is None:
+            self._clock = self.set_interval(CLOCK_S, self._tick)
+        elif not status.ticks and self._clock is not None:
+            self._clock.stop()
+            self._clock = None
+        spinning = status.ticks and self._motion and self.app.app_focus and len(self.look.glyphs.spinner) > 1
+        if spinning and self._spinner is None:
+            self._spinner = self.set_interval(SPINNER_S, self._spin)
+        elif not spinning and self._spinner is not None:
+            self._spinner.stop()
+            self._spinner = None
+
+    def _tick(self) -> None:
+        self.represent()
+        if self._spinner is None:
+            self.conversation.tick(self.source.clock())
+
+    def _spin(self) -> None:
+        self.header.spin()
+        self.conversation.tick(self.source.clock())
+
+    # -- form ---------------------------------------------------------------------------------------------------------
+    def on_resize(self, event: events.Resize) -> None:
+        """Take the form that fits."""
+        self._take_form(form_for(event.size.width, event.size.height))
+
+    def _take_form(self, form: Form) -> None:
+        self.form = form
+        self.too_small.display = form.too_small
+        self.query_one("#body").display = self.header.display = not form.too_small
+        self.tabs.display = form.tabs and not form.too_small
+        self.footer.display = form.footer and not form.too_small
+        self.side.display = form.side > 0
+        self.side.styles.width = form.side or 1
+        self.strip.display = form.strip > 0
+        self.strip.styles.height = form.strip or 1
+        self.edge.display = form.roomy or (self.look.glyphs.ascii and form.footer)
+        self.policy.display = form.roomy
+        self.notices.set_room(form.notices)
+        self.composer.set_rows(form.composer)
+        self.fit_approval()
+        self.show_hints()
+        if not form.too_small and self.focused is None:  # what had the focus has been hidden
+            self.composer.entry.focus()
+
+    def fit_approval(self) -> None:
+        """Give the approval panel the rows it may have."""
+        if self.approval.display:
+            wanted, whole = self.approval.rows_wanted, self.approval.body.whole
+            self.approval.styles.height = panel_height(self.app.size.height, wanted, whole=whole)
+
+    @property
+    def tab(self) -> str:
+        """The tab that is shown."""
+        return self.tabs.active
+
+    def choose_tab(self, tab: str) -> None:
+        """Show a tab, with the focus in it unless something is being written."""
+        typing = self.area == "composer"
+        self.tabs.choose(tab)
+        self.conversation.display = tab == "conversation"
+        self.events.display = tab == "events"
+        if not typing:
+            (self.events if tab == "events" else self.conversation).focus()
+        self.show_hints()
+
+    # -- footer -------------------------------------------------------------------------------------------------------
+    @property
+    def area(self) -> Area:
+        """Where the focus is."""
+        if self.approval.answering:
+            return "approval"
+        if self.composer.entry.has_focus:
+            return "composer"
+        if self.events.has_focus:
+            return "events"
+        return "side" if self.side.has_focus else "conversation"
+
+    def show_hints(self) -> None:
+        """The footer's keys for where the focus is."""
+        running = self.newest is not None and self.newest.state.turn_open
+        needs = self.presented is not None and self.presented.header.needs > 0
+        keys = hints(self.area, self.look, self._keys, needs=needs, running=running)
+        tab = "" if self.form.tabs else f"{TABS.index(self.tab) + 1}/{len(TABS)}"
+        self.footer.show(FooterView(keys, self.look.t("esc.armed") if self._armed else "", tab))
+
+    def _learn_keys(self, _: object = None) -> None:
+        """Other keys work now: the focus has moved, or a key was given another place. Asked for only then, since it
+        takes Textual over a millisecond to say.
+        """
+        active = [a.binding for a in self.active_bindings.values()]
+        self._keys = {b.id: shown(b.key) for b in reversed(active) if b.id}
+        self.show_hints()
+
+    # -- look ---------------------------------------------------------------------------------------------------------
+    def set_look(self, look: Look) -> None:
+        """Take another look everywhere."""
+        self.look = look
+        self.conversation.set_palette(look.palette)
+        for pane in self.query(Pane):
+            pane.set_look(look)
+        self.approval.set_look(look)
+        self.composer.set_look(look)

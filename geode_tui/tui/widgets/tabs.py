@@ -1,0 +1,75 @@
+"""The row of tabs. Only tabs that exist stand in it."""
+
+from __future__ import annotations
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.geometry import Size
+from textual.message import Message
+from textual.strip import Strip
+
+from geode_tui.tui.cells import width_of
+from geode_tui.tui.look import Look
+from geode_tui.tui.rows import row
+from geode_tui.tui.widgets.pane import Pane
+
+TABS = ("conversation", "events")
+
+
+class TabRow(Pane):
+    """See the module. A click on a tab posts `Chosen`."""
+
+    class Chosen(Message):
+        """A tab was clicked."""
+
+        def __init__(self, tab: str) -> None:
+            super().__init__()
+            self.tab = tab
+
+    def __init__(self, look: Look, *, id: str = "tabs") -> None:  # noqa: A002  Textual's own name
+        super().__init__(look, id=id)
+        self.active = TABS[0]
+
+    @property
+    def plane(self) -> Style:
+        """The panel plane."""
+        palette = self.look.palette
+        return palette.style(palette.text, palette.panel)
+
+    def choose(self, tab: str) -> None:
+        """Mark ``tab`` as the one that is shown."""
+        self.active = tab
+        self.repaint()
+
+    def build(self, size: Size) -> list[Strip]:
+        """The one row."""
+        palette = self.look.palette
+        parts: list[Segment] = []
+        for number, tab in enumerate(TABS, start=1):
+            before, after = self._frame(tab)
+            if tab == self.active:
+                base = palette.base
+                parts.append(Segment(f"{before}{number} ", palette.style(palette.accent, base, bold=True)))
+                parts.append(
+                    Segment(self.look.t(f"tab.{tab}"), palette.style(palette.text, base, bold=True, underline=True))
+                )
+                parts.append(Segment(after, palette.style(palette.accent, base, bold=True)))
+            else:
+                parts.append(
+                    Segment(f"{before}{number} {self.look.t(f'tab.{tab}')}{after}", palette.style(palette.muted))
+                )
+        return [row(parts, [], size.width, self.plane, self.look.glyphs.cut)]
+
+    def _frame(self, tab: str) -> tuple[str, str]:
+        plain = self.look.glyphs.ascii or self.look.palette.no_color
+        return ("[", "]") if plain and tab == self.active else (" ", " ")
+
+    def on_click(self, event: events.Click) -> None:
+        """Choose the tab under the pointer."""
+        end = 0
+        for number, tab in enumerate(TABS, start=1):
+            end += width_of(f" {number} {self.look.t(f'tab.{tab}')} ")
+            if event.x < end:
+                self.post_message(self.Chosen(tab))
+                return

@@ -1,0 +1,159 @@
+"""An event as one line, and how much it matters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from geode_tui.core import format as fmt
+from geode_tui.core.endings import SUCCESS
+from geode_tui.core.events import LEGACY_NAMES
+from geode_tui.core.text import clean_line
+
+EventLevel: TypeAlias = Literal["info", "warning", "error"]
+LINE = 300
+"""Most characters of a line: what is longer is cut."""
+
+_ERRORS = frozenset({"llm_call_failed", "tool_exec_failed", "cost_limit_exceeded", "observer_failed"})
+_WARNINGS = frozenset(
+    {
+        "llm_call_retried",
+        "cost_warning",
+        "handoff_triggered",
+        "wrap_up_started",
+        "execution_cancelled",
+        "setting_ignored",
+    }
+)
+
+Fields: TypeAlias = Mapping[str, Any]
+
+
+def event_level(event: str, payload: str) -> EventLevel:
+    """How much the event matters: by its name, and for results and endings by what they say."""
+    name = LEGACY_NAMES.get(event, event)
+    if name in _ERRORS:
+        return "error"
+    if name in _WARNINGS:
+        return "warning"
+    if name == "tool_exec_ended" and _fields(payload).get("has_error"):
+        return "warning"
+    if name == "turn_completed" and _fields(payload).get("termination_reason") not in SUCCESS:
+        return "warning"
+    if name == "command_finished" and _fields(payload).get("outcome") != "done":
+        return "warning"
+    return "info"
+
+
+def event_line(event: str, payload: str) -> str:
+    """One clean line for the event. An unknown event, or one whose payload is damaged, shows its JSON."""
+    line = _LINES.get(LEGACY_NAMES.get(event, event))
+    fields = _fields(payload)
+    if line is None or not fields:
+        return clean_line(payload, LINE)
+    return clean_line(line(_Lenient(fields)), LINE)
+
+
+def _fields(payload: str) -> dict[str, Any]:
+    try:
+        decoded = msgspec.json.decode(payload)
+    except msgspec.DecodeError:
+        return {}
+    return decoded if isinstance(decoded, dict) else {}
+
+
+class _Lenient(dict[str, Any]):
+    """Fields of an event that may come from another version: what is missing or of another kind reads as nothing."""
+
+    def text(self, name: str) -> str:
+        value = self.get(name)
+        return "" if value is None else str(value)
+
+    def count(self, name: str) -> int:
+        value = self.get(name)
+        return int(value) if isinstance(value, int | float) else 0
+
+    def inner(self, name: str) -> _Lenient:
+        value = self.get(name)
+        return _Lenient(value if isinstance(value, dict) else {})
+
+
+def _join(*parts: str) -> str:
+    return ", ".join(part for part in parts if part)
+
+
+def _cost(f: _Lenient) -> str:
+    return "unpriced" if f.get("cost_micro") is None else fmt.money(f.count("cost_micro"))
+
+
+def _call_started(f: _Lenient) -> str:
+    used = f.inner("context").count("used")
+    return _join(
+        f.text("model"), f"{fmt.tokens(used)} in", f"attempt {f.count('attempt')}" if f.count("attempt") > 1 else ""
+    )
+
+
+def _call_ended(f: _Lenient) -> str:
+    usage = f.inner("usage")
+    seconds = fmt.elapsed(f.count("latency_ms") / 1000)
+    return _join(f"{fmt.tokens(usage.count('output_tokens'))} out", _cost(f), seconds, f.text("stop_reason"))
+
+
+def _tool_ended(f: _Lenient) -> str:
+    word = f.text("summary") or ("failed" if f.get("has_error") else "ok")
+    time = fmt.elapsed(f.count("duration_ms") / 1000) if f.get("executed", True) else "not run"
+    return f"{f.text('tool_name')}  {_join(word, time, fmt.tokens(f.count('tokens')) + ' tok')}"
+
+
+def _limits(f: _Lenient) -> str:
+    limits = f.inner("limits")
+    return _join(
+        f"rounds {limits.count('max_rounds') or '-'}",
+        f"time {fmt.duration(limits.count('time_budget_s'))}",
+        f"session {fmt.duration(limits.count('session_budget_s'))}",
+        f"cost {fmt.money(limits.count('cost_budget_micro'))}",
+    )
+
+
+def _spent(f: _Lenient) -> str:
+    return f"{fmt.money(f.count('total_micro'))} of {fmt.money(f.count('limit_micro'))}"
+
+
+_LINES: dict[str, Callable[[_Lenient], str]] = {
+    "session_started": lambda f: _join(f.text("model"), f.text("provider"), "resumed" if f.get("resumed") else ""),
+    "session_ended": lambda f: _join(f.text("termination_reason"), f"{f.count('rounds')} rounds"),
+    "shutdown_started": lambda f: f"{f.count('active_sessions')} active",
+    "user_input_received": lambda f: _join(f"#{f.count('seq')}", f"{f.count('chars')} characters", f.text("origin")),
+    "prompt_assembled": lambda f: _join(f.text("reason"), f"{f.count('prompt_len')} characters"),
+    "llm_call_started": _call_started,
+    "llm_call_ended": _call_ended,
+    "llm_call_failed": lambda f: f"{f.text('error_type')}: {f.text('message')}",
+    "llm_call_retried": lambda f: _join(f.text("error_type"), f"again in {fmt.elapsed(f.count('delay_s'))}"),
+    "message_opened": lambda f: f"#{f.count('seq')}",
+    "message_completed": lambda f: _join(
+        f"#{f.count('seq')} {f.text('role')}",
+        f"{f.count('chars')} characters",
+        "" if f.text("status") == "complete" else f.text("status"),
+    ),
+    "tool_approval_requested": lambda f: f"{f.text('tool_name')}  {f.text('brief')}",
+    "approval_transition": lambda f: f"{f.text('state')} by {f.text('by')}: {f.text('tool_name')}",
+    "tool_exec_started": lambda f: f"{f.text('tool_name')}  {f.text('brief')}",
+    "tool_exec_ended": _tool_ended,
+    "tool_exec_failed": lambda f: f"{f.text('tool_name')}  {f.text('error')}",
+    "plan_updated": lambda f: f"{len(f.get('steps') or ())} steps",
+    "cost_warning": _spent,
+    "cost_limit_exceeded": _spent,
+    "handoff_triggered": lambda f: f"{fmt.duration(f.count('remaining_s'))} left",
+    "wrap_up_started": lambda f: f"{f.text('guard')} is near",
+    "limits_changed": _limits,
+    "approvals_changed": lambda f: f"approvals: {f.text('approve')}",
+    "execution_cancelled": lambda f: f"by {f.text('by')}",
+    "suspension_absorbed": lambda f: f"{fmt.duration(f.count('gap_s'))} not counted",
+    "observer_failed": lambda f: f"{f.text('observer')}: {f.text('error')}",
+    "setting_ignored": lambda f: f"{f.text('setting')}: {f.text('reason')}",
+    "command_finished": lambda f: f"{f.text('kind')} {f.text('outcome')}  {f.text('detail')}",
+    "reasoning_metrics": lambda f: _join(f"{f.count('total_rounds')} rounds", f"{f.count('tool_calls_total')} calls"),
+    "turn_completed": lambda f: _join(f.text("termination_reason"), f"{f.count('rounds')} rounds", _cost(f)),
+}

@@ -1,0 +1,219 @@
+"""The command line's JSON shapes (PRODUCT.md), made from the same state as the screen."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from geode_tui.core.events import ContextFigures
+from geode_tui.core.usage import Usage, usd
+from geode_tui.log.rows import Liveness, MessageRow, PendingCommand, SessionRow
+from geode_tui.view.forecast import forecast
+from geode_tui.view.selectors import Status, context_level, doing, run_status
+from geode_tui.view.state import Money, RunState
+
+PURPOSES = ("turn", "summary", "dream", "subagent", "title")
+
+
+def iso(ts: float) -> str | None:
+    """ISO 8601 in UTC, or None for a time that never was."""
+    if not ts:
+        return None
+    return datetime.fromtimestamp(ts, tz=UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def session_report(row: SessionRow, state: RunState, liveness: Liveness, now: float) -> dict[str, Any]:
+    """One row of ``sessions``."""
+    status = run_status(state, liveness, now)
+    return {
+        "session_id": row.session_id,
+        "title": row.title,
+        "origin": row.origin,
+        "state": status.kind,
+        "model": state.model or row.model,
+        "provider": state.provider or row.provider,
+        "source": state.source or row.source,
+        "turns": state.turn,
+        "rounds": state.rounds_total,
+        "context": _context_line(state.context),
+        "cost_usd": _cost(state.money),
+        "unpriced_calls": state.money.unpriced_calls,
+        "simulated": state.simulated,
+        "started_at": iso(row.created_at),
+        "updated_at": iso(state.last_ts or row.updated_at),
+        "termination_reason": state.termination_reason or None,
+    }
+
+
+def _context_line(figures: ContextFigures | None) -> dict[str, Any] | None:
+    if figures is None:
+        return None
+    return {
+        "used": figures.used,
+        "budget": figures.budget,
+        "percent": percent(figures),
+        "state": context_level(figures),
+    }
+
+
+def percent(figures: ContextFigures) -> float:
+    """Percent of the budget, one decimal, never capped."""
+    return round(100 * figures.used / max(1, figures.budget), 1)
+
+
+def _cost(money: Money) -> str | None:
+    """Dollars, or None where nothing that was called has a price."""
+    if money.calls and money.calls == money.unpriced_calls and not money.cost_micro:
+        return None
+    return usd(money.cost_micro)
+
+
+def status_report(
+    state: RunState,
+    status: Status,
+    liveness: Liveness,
+    pending: list[PendingCommand],
+    now: float,
+    safe_events: list[Any],
+) -> dict[str, Any]:
+    """``status SESSION``."""
+    return {
+        "session_id": state.session_id,
+        "title": state.title,
+        "state": status.kind,
+        "worker_pid": liveness.pid or None,
+        "turn": state.turn,
+        "round": state.round,
+        "doing": doing(state).removeprefix("doing."),
+        "waiting_on": _waiting_on(state, now),
+        "queued": sum(p.kind == "submit" for p in pending),
+        "termination_reason": state.termination_reason or None,
+        "forced": state.forced,
+        "ended_because": state.ended_detail or None,
+        "trouble": liveness.trouble or None,
+        "last_events": safe_events,
+    }
+
+
+def _waiting_on(state: RunState, now: float) -> dict[str, Any] | None:
+    if not state.turn_open:
+        return None
+    if state.approvals:
+        approval = next(iter(state.approvals.values()))
+        return {"kind": "approval", "name": approval.tool, "seconds": round(now - approval.since, 1)}
+    if state.retry is not None:
+        return {"kind": "retry", "name": state.retry.error_type, "seconds": round(state.retry.at - now, 1)}
+    if state.open_tools:
+        tool = next(iter(state.open_tools.values()))
+        return {"kind": "tool", "name": tool.name, "seconds": round(now - tool.since, 1)}
+    if state.open_calls:
+        call = next(iter(state.open_calls.values()))
+        return {"kind": "model", "name": call.model, "seconds": round(now - call.started_at, 1)}
+    return None
+
+
+def context_report(state: RunState, blocks: list[dict[str, Any]], round_: int | None = None) -> dict[str, Any]:
+    """``context SESSION``: the gauge's figures and the block table."""
+    figures = state.context
+    ahead = forecast(state.rounds, figures)
+    parts = figures.parts if figures else {}
+    return {
+        "session_id": state.session_id,
+        "round": state.round if round_ is None else round_,
+        "route": {"model": state.model, "provider": state.provider, "source": state.source},
+        **_gauge(figures),
+        "rows": [{"category": k, "tokens": v} for k, v in sorted(parts.items(), key=lambda kv: -kv[1])],
+        "blocks": blocks,
+        "forecast": {
+            "per_round": ahead.per_round if ahead else None,
+            "rounds_to_warning": ahead.to_warning if ahead else None,
+            "rounds_to_critical": ahead.to_critical if ahead else None,
+            "rounds_to_full": ahead.to_full if ahead else None,
+        },
+        "view": {"version": 1, "cause": "original"},
+    }
+
+
+_FIGURES = (
+    "window",
+    "output_reserve",
+    "input_cap",
+    "budget",
+    "used",
+    "warning_percent",
+    "critical_percent",
+    "simulated",
+    "provenance",
+    "measured",
+)
+
+
+def _gauge(figures: ContextFigures | None) -> dict[str, Any]:
+    """The gauge's figures; all null before the first request."""
+    if figures is None:
+        return dict.fromkeys((*_FIGURES, "percent", "state"))
+    named = {name: getattr(figures, name) for name in _FIGURES}
+    return {**named, "percent": percent(figures), "state": context_level(figures)}
+
+
+def block_row(row: MessageRow, kind: str, tokens: int) -> dict[str, Any]:
+    """One block of the active view."""
+    return {"seq": row.seq, "round": row.round, "kind": kind, "state": "verbatim", "tokens": tokens, "protected": None}
+
+
+def cost_report(
+    *,
+    session_id: str | None,
+    month: str | None,
+    money: Money,
+    by_model: dict[str, Money],
+    by_purpose: dict[str, Money],
+    simulated: bool,
+) -> dict[str, Any]:
+    """``cost``: the meter's figures, of a session or of a month."""
+    return {
+        "session_id": session_id,
+        "month": month,
+        "usd": _cost(money),
+        "simulated": simulated,
+        "unpriced_calls": money.unpriced_calls,
+        "failed": {"usd": usd(money.failed_micro), "calls": money.failed_calls},
+        "tokens": _tokens(money.usage),
+        "by_model": {name: _part(m) for name, m in by_model.items()},
+        "by_purpose": {name: _part(by_purpose.get(name, Money())) for name in PURPOSES},
+    }
+
+
+def _part(money: Money) -> dict[str, Any]:
+    return {
+        "usd": _cost(money),
+        "calls": money.calls,
+        "unpriced_calls": money.unpriced_calls,
+        "tokens": _tokens(money.usage),
+    }
+
+
+def _tokens(usage: Usage) -> dict[str, int]:
+    return {
+        "input": usage.input_tokens,
+        "output": usage.output_tokens,
+        "cache_read": usage.cache_read_tokens or 0,
+        "cache_write_5m": usage.cache_write_5m_tokens or 0,
+        "cache_write_1h": usage.cache_write_1h_tokens or 0,
+        "reasoning": usage.reasoning_tokens or 0,
+    }
+
+
+def add_money(a: Money, b: Money) -> Money:
+    """The sum of two parts."""
+    return msgspec.structs.replace(
+        a,
+        cost_micro=a.cost_micro + b.cost_micro,
+        calls=a.calls + b.calls,
+        unpriced_calls=a.unpriced_calls + b.unpriced_calls,
+        usage=a.usage.plus(b.usage),
+        failed_micro=a.failed_micro + b.failed_micro,
+        failed_calls=a.failed_calls + b.failed_calls,
+    )

@@ -1,0 +1,176 @@
+"""`RunState`: figures, open items and the newest rows of a run. Never a list that grows with the run.
+
+One thread owns a state and folds into it; everybody else gets `frozen_copy`, which is never changed again. The items
+inside are immutable either way.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from geode_tui.core.events import ContextFigures, EventRow
+from geode_tui.core.limits import Limits
+from geode_tui.core.usage import Usage
+
+NEWEST = 200
+"""Rows kept of any list (ARCHITECTURE.md, "Snapshots")."""
+
+
+class OpenCall(msgspec.Struct, frozen=True):
+    """A request that has not ended. ``streaming`` once the first piece of its answer came."""
+
+    call_id: str
+    model: str
+    purpose: str
+    started_at: float
+    attempt: int
+    worst_micro: int | None
+    streaming: bool = False
+
+
+class OpenTool(msgspec.Struct, frozen=True):
+    """A call without a result: ``waiting`` for the person or ``running``."""
+
+    call_id: str
+    name: str
+    brief: str
+    state: Literal["waiting", "running"]
+    since: float
+    safety: str = ""
+    group: int | None = None
+    group_started: float | None = None
+
+
+class OpenApproval(msgspec.Struct, frozen=True):
+    """A question the person has not answered."""
+
+    approval_id: str
+    call_id: str
+    tool: str
+    safety: str
+    brief: str
+    why: str
+    message_seq: int
+    since: float
+
+
+class Retry(msgspec.Struct, frozen=True):
+    """A countdown to the next attempt; ``at`` in epoch seconds."""
+
+    error_type: str
+    attempt: int
+    at: float
+    message: str
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What became of a command."""
+
+    command_id: int
+    key: str
+    kind: str
+    outcome: str
+    detail: str
+
+
+class RoundFigures(msgspec.Struct, frozen=True):
+    """One round's figures, for plots and forecasts."""
+
+    turn: int
+    round: int
+    used: int
+    cost_micro: int | None
+
+
+class Money(msgspec.Struct, frozen=True):
+    """Cost and tokens of a part of the run. ``failed_micro`` is what failed attempts cost at least."""
+
+    cost_micro: int = 0
+    calls: int = 0
+    unpriced_calls: int = 0
+    usage: Usage = Usage()
+    failed_micro: int = 0
+    failed_calls: int = 0
+
+
+class RunState(msgspec.Struct):
+    """See the module. All money is micro-dollars, all times epoch seconds, all context figures tokens."""
+
+    session_id: str = ""
+    title: str = ""
+    model: str = ""
+    provider: str = ""
+    source: str = ""
+    simulated: bool = False
+    approve: str = ""
+    epoch: int = 0
+    pid: int = 0
+    seed: int = 0
+    limits: Limits = Limits()
+
+    last_id: int = 0
+    last_ts: float = 0.0
+    events: int = 0
+    unknown_events: int = 0
+    damaged_events: int = 0
+    warnings: int = 0
+    errors: int = 0
+    last_error: str = ""
+
+    turn: int = 0
+    round: int = 0
+    rounds_total: int = 0
+    turn_open: bool = False
+    turn_started_at: float = 0.0
+    turn_ended_at: float = 0.0
+    session_started_at: float = 0.0
+    first_turn_at: float = 0.0
+    absorbed_s: float = 0.0
+    termination_reason: str = ""
+    forced: bool = False
+    ended_detail: str = ""
+    worker_left: bool = False
+
+    context: ContextFigures | None = None
+    last_estimate_error: float | None = None
+    """Signed percent: how far the last estimate was from what the provider counted."""
+    money: Money = Money()
+    turn_money: Money = Money()
+    by_model: dict[str, Money] = {}
+    by_purpose: dict[str, Money] = {}
+    cost_warned: bool = False
+    cost_exceeded: bool = False
+    handoff: bool = False
+    wrap_up: str = ""
+
+    messages: int = 0
+    chars: int = 0
+    tools_ok: int = 0
+    tools_failed: int = 0
+    open_message: int = 0
+    open_calls: dict[str, OpenCall] = {}
+    open_tools: dict[str, OpenTool] = {}
+    approvals: dict[str, OpenApproval] = {}
+    retry: Retry | None = None
+    plan: tuple[tuple[str, str], ...] = ()
+
+    rounds: list[RoundFigures] = []
+    outcomes: list[Outcome] = []
+    feed: list[EventRow] = []
+
+
+def frozen_copy(state: RunState) -> RunState:
+    """A copy that the fold will not touch again: containers are copied, the immutable items are shared."""
+    return msgspec.structs.replace(
+        state,
+        by_model=dict(state.by_model),
+        by_purpose=dict(state.by_purpose),
+        open_calls=dict(state.open_calls),
+        open_tools=dict(state.open_tools),
+        approvals=dict(state.approvals),
+        rounds=state.rounds[-NEWEST:],
+        outcomes=state.outcomes[-NEWEST:],
+        feed=state.feed[-NEWEST:],
+    )

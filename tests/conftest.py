@@ -1,0 +1,42 @@
+"""What every test has: folders of its own for everything that is the person's, and no worker that outlives it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from geode_tui.core.text import SECRET_ENV
+from geode_tui.log.lease import worker_pids
+
+settings.register_profile("geode", deadline=None, database=None, max_examples=50)
+settings.load_profile("geode")
+
+
+@pytest.fixture(autouse=True)
+def person(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The person's folders, empty: nothing of the machine's owner is read or written, no key is seen."""
+    home = tmp_path_factory.mktemp("home")
+    for name in list(os.environ):
+        if name.startswith(("GEODE_", "XDG_", "ANTHROPIC_", "OPENAI_")) or SECRET_ENV.search(name):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("GEODE_TUI_HOME", str(home / "geode-tui"))
+    return home
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Path]:
+    """An empty project. A worker that a test leaves behind here ends with the test."""
+    root = (tmp_path / "project").resolve()
+    root.mkdir()
+    (root / ".git").mkdir()
+    yield root
+    for pid in worker_pids(root / ".geode").values():
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)

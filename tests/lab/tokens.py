@@ -1,0 +1,53 @@
+"""A deterministic token count: four UTF-8 bytes a token, plus fixed amounts for structure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+BLOCK_OVERHEAD = 4
+"""Tokens added for every system part, tool and content block."""
+IMAGE_TOKENS = 1_600
+"""Tokens of an image, whatever its size."""
+
+
+def count_text(text: str) -> int:
+    """Tokens of ``text``: its UTF-8 bytes divided by four, rounded up."""
+    return (len(text.encode()) + 3) // 4
+
+
+def canonical(value: Any) -> str:
+    """JSON text of ``value`` without cache marks, keys in the order they were sent."""
+    return json.dumps(_unmarked(value), ensure_ascii=False, separators=(",", ":"))
+
+
+def count_block(block: Mapping[str, Any]) -> int:
+    """Tokens of a content block, a system part or a tool."""
+    kind = block.get("type")
+    if kind == "image":
+        return IMAGE_TOKENS
+    if kind == "text":
+        return BLOCK_OVERHEAD + count_text(block["text"])
+    if kind == "thinking":
+        return BLOCK_OVERHEAD + count_text(block["thinking"])
+    if kind == "tool_use":
+        return BLOCK_OVERHEAD + count_text(block["name"]) + count_text(canonical(block["input"]))
+    if kind == "tool_result":
+        return BLOCK_OVERHEAD + sum(count_block(inner) for inner in text_blocks(block.get("content", ())))
+    return BLOCK_OVERHEAD + count_text(canonical(block))
+
+
+def text_blocks(content: Any) -> list[dict[str, Any]]:
+    """``content`` as a list of blocks; a plain string is one text block, an empty one is none."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}] if content else []
+    return list(content or ())
+
+
+def _unmarked(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {k: _unmarked(v) for k, v in value.items() if k != "cache_control"}
+    if isinstance(value, list):
+        return [_unmarked(v) for v in value]
+    return value

@@ -1,0 +1,84 @@
+"""The prompt budget and its thresholds (RUNTIME.md 1.1 to 1.3)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from geode_tui.routes.budget import budget_of, output_for, percent_of, planning_reserve, state_of, warning_percent
+from geode_tui.routes.catalog import Route
+
+
+def route(window: int, *, input_cap: int | None = None, max_output: int = 128_000) -> Route:
+    return Route("m", "p", "payg", "m", window, max_output, "catalog", input_cap)
+
+
+@pytest.mark.parametrize(
+    ("window", "prompt", "warning", "critical"),
+    [
+        (8_000, 8_000, 4_000, 7_200),
+        (32_000, 12_000, 6_000, 10_800),
+        (128_000, 108_000, 54_000, 97_200),
+        (200_000, 180_000, 90_000, 162_000),
+        (202_752, 182_752, 91_376, 164_476),
+        (400_000, 380_000, 266_000, 342_000),
+        (1_000_000, 980_000, 784_000, 882_000),
+        (1_050_000, 1_030_000, 824_000, 927_000),
+    ],
+)
+def test_the_reference_table_with_the_planning_reserve(window: int, prompt: int, warning: int, critical: int) -> None:
+    """RUNTIME.md 1.2."""
+    budget = budget_of(route(window), planning_reserve(window))
+    assert (budget.prompt, budget.warning, budget.critical) == (prompt, warning, critical)
+
+
+@pytest.mark.parametrize(
+    ("window", "percent"),
+    [(1, 50), (255_999, 50), (256_000, 50), (256_001, 70), (512_000, 70), (512_001, 80), (2_000_000, 80)],
+)
+def test_the_bounds_of_the_tiers_belong_to_the_smaller_one(window: int, percent: int) -> None:
+    assert warning_percent(window) == percent
+    assert budget_of(route(window), 0).warning_percent == percent
+
+
+def test_an_input_cap_limits_the_budget_and_never_the_tier() -> None:
+    budget = budget_of(route(1_050_000, input_cap=922_000), 20_000)
+    assert (budget.prompt, budget.warning, budget.input_cap) == (922_000, 737_600, 922_000)
+    assert budget_of(route(1_050_000, input_cap=922_000), 300_000).prompt == 750_000
+    assert budget_of(route(400_000, input_cap=272_000), 32_768).warning == 190_400
+
+
+def test_the_reserve_is_what_this_request_asks_for() -> None:
+    """A wrap-up with a short output has more room for its prompt."""
+    assert budget_of(route(200_000), 32_768).prompt == 167_232
+    assert budget_of(route(200_000), 4_096).prompt == 195_904
+
+
+def test_less_output_is_asked_for_where_it_would_take_the_whole_window() -> None:
+    assert output_for(route(200_000), 32_768) == 32_768
+    assert output_for(route(1_000_000, max_output=64_000), 100_000) == 64_000
+    assert output_for(route(40_000), 128_000) == 32_000
+    assert output_for(route(8_000), 32_768) == 1
+    assert budget_of(route(40_000), output_for(route(40_000), 128_000)).prompt == 8_000
+
+
+@given(st.integers(1, 2_000_000), st.integers(0, 2_000_000), st.none() | st.integers(1, 2_000_000))
+def test_thresholds_stand_in_order_and_the_budget_is_never_empty(window: int, reserve: int, cap: int | None) -> None:
+    budget = budget_of(route(window, input_cap=cap), reserve)
+    assert 1 <= budget.prompt <= window
+    assert 1 <= budget.warning < budget.critical
+    assert cap is None or budget.prompt <= cap
+
+
+def test_the_gauge_changes_exactly_at_its_thresholds() -> None:
+    words = [state_of(used, 180_000, 90_000, 162_000) for used in (89_999, 90_000, 161_999, 162_000, 180_000, 180_001)]
+    assert words == ["ok", "warning", "warning", "critical", "critical", "over"]
+
+
+def test_percentages_are_of_the_budget_and_not_capped() -> None:
+    """B001, B002, B013."""
+    assert round(percent_of(184_704, 272_000), 1) == 67.9
+    assert round(percent_of(170_003, 180_000), 1) == 94.4
+    assert percent_of(432_000, 180_000) == 240.0
+    assert percent_of(5, 0) == 500.0

@@ -1,0 +1,75 @@
+"""What the terminal sees, byte for byte, on a real pty."""
+
+from __future__ import annotations
+
+import re
+import signal
+
+import pytest
+
+from tests.tui.terminals import RESTORED, terminal
+
+
+def plain(data: bytes) -> str:
+    return re.sub(r"\x1b\[[0-?]*[ -/]*[@-~]", "", data.decode(errors="replace"))
+
+
+def test_an_idle_screen_writes_nothing_and_every_key_works_over_a_terminal() -> None:
+    with terminal("idle") as screen:
+        screen.until("❯".encode())
+        screen.quiet()
+        assert screen.read(1.2) == b""
+        screen.write(b"\x1b[200~pasted \x1b[201~typed\x1b\rnext")
+        screen.until(b"next")
+        assert b"typed" in screen.seen
+        screen.quiet()
+        assert screen.read(0.5) == b""
+        screen.write(b"\x0c")
+        screen.until(b"\x1b[?1049h\x1b[?1000h")
+        screen.write(b"\x11")
+        assert screen.finish() == 0
+        for mode in RESTORED:
+            assert mode in screen.seen
+        assert rb"typed 'pasted typed\nnext' sent []" in screen.seen
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_the_terminal_as_it_was(number: signal.Signals) -> None:
+    with terminal("running") as screen:
+        screen.until(b"round 37")
+        screen.process.send_signal(number)
+        assert screen.finish() == 128 + number
+        tail = screen.seen[screen.seen.rindex(b"\x1b[?1049h") :]
+        for mode in RESTORED:
+            assert mode in tail
+        assert b"Traceback" not in screen.seen
+
+
+def test_a_crash_leaves_the_terminal_as_it_was() -> None:
+    with terminal("running", "crash") as screen:
+        assert screen.finish() != 0
+        for mode in RESTORED:
+            assert mode in screen.seen
+
+
+def test_leaving_a_run_that_goes_on_says_so_after_the_screen_is_gone() -> None:
+    with terminal("running") as screen:
+        screen.until(b"round 37")
+        screen.write(b"\x11")
+        assert screen.finish() == 0
+        gone = screen.seen.rindex(b"\x1b[?1049l")
+        assert b"The run goes on. geode-tui attach s-1 brings it back." in screen.seen[gone:]
+
+
+def test_without_colours_not_one_colour_escape_is_written() -> None:
+    with terminal("running", "no-color") as screen:
+        screen.until(b"round 37")
+        screen.write(b"words")
+        screen.until(b"words")
+        screen.write(b"\x11\x11")
+        screen.finish()
+        codes = {code for group in re.findall(rb"\x1b\[([0-9;]*)m", screen.seen) for code in group.split(b";") if code}
+        colours = {*map(str, (*range(30, 50), *range(90, 108)))}
+        assert codes.isdisjoint(code.encode() for code in colours), codes
+        assert b"1" in codes
+        assert b"7" in codes
