@@ -6,6 +6,7 @@ from geode_tui.core.events import EventRow
 from geode_tui.runtime.session import ResumePoint
 from geode_tui.runtime.tools.base import ProcessMark
 from geode_tui.view.reduce import REDUCER_HASH, encode_state, fold
+from geode_tui.view.selectors import session_elapsed
 from geode_tui.view.state import OpenTool, RunState
 
 SNAPSHOT_EVENTS = 20_000
@@ -43,8 +44,7 @@ def resume_point(state: RunState) -> ResumePoint:
         turn_open=state.turn_open,
         ending=state.termination_reason,
         spent_micro=state.money.cost_micro,
-        first_turn_at=state.first_turn_at,
-        absorbed_s=state.absorbed_s,
+        session_s=session_elapsed(state, state.last_ts),
         cost_warned=state.cost_warned,
         cost_exceeded=state.cost_exceeded,
         handoff=state.handoff,

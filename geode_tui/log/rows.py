@@ -9,6 +9,7 @@ import msgspec
 from geode_tui.core.messages import Message
 
 Status = Literal["open", "complete", "interrupted"]
+Fate = Literal["", "unknown", "interrupted", "not_started"]
 
 
 class ResultMeta(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -20,6 +21,9 @@ class ResultMeta(msgspec.Struct, frozen=True, omit_defaults=True):
     is_error: bool = False
     executed: bool = True
     denied: bool = False
+    fate: Fate = ""
+    """Where the result is not the tool's own: it was begun and its outcome is not known (``unknown``), the person
+    ended it (``interrupted``), or it never began (``not_started``)."""
     facts: dict[str, str | int | float | bool] = {}
 
 

@@ -6,13 +6,18 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
+from geode_tui.core.endings import Ending
 from geode_tui.core.events import ApprovalTransition, LlmCallFailed, ToolExecEnded, ToolExecFailed
 from geode_tui.core.messages import ToolCallBlock, tool_text
-from geode_tui.log.rows import ResultMeta
+from geode_tui.log.rows import Fate, ResultMeta
 from geode_tui.log.writer import Tx
 
-NOT_STARTED = "cancelled: not started"
-UNKNOWN_OUTCOME = "interrupted: outcome unknown. It was begun and not seen to end; check before doing it again"
+TEXTS: dict[Fate, str] = {
+    "not_started": "cancelled: not started",
+    "unknown": "interrupted: outcome unknown. It was begun and not seen to end; check before doing it again",
+    "interrupted": "interrupted by the person: its processes were ended. What it had done until then stands",
+}
+_SUMMARIES: dict[Fate, str] = {"not_started": "not started", "unknown": "outcome unknown", "interrupted": "interrupted"}
 
 
 class Loose(msgspec.Struct, frozen=True):
@@ -39,10 +44,12 @@ def close(tx: Tx, loose: Loose, why: str) -> None:
 
 
 def _close_call(tx: Tx, call: ToolCallBlock, *, begun: bool, why: str) -> None:
-    text = UNKNOWN_OUTCOME if begun else NOT_STARTED
+    fate: Fate = "not_started"
     if begun:
-        tx.event(ToolExecFailed(call.call_id, call.name, text, why, recoverable=True))
-    meta = ResultMeta(summary="outcome unknown" if begun else "not started", is_error=True, executed=begun)
+        fate = "interrupted" if why == Ending.USER_CANCELLED.value else "unknown"
+        tx.event(ToolExecFailed(call.call_id, call.name, TEXTS[fate], why, recoverable=True))
+    text = TEXTS[fate]
+    meta = ResultMeta(summary=_SUMMARIES[fate], is_error=True, executed=begun, fate=fate)
     number, seq = tx.add_message(tool_text(call, text, is_error=True), meta)
     ended = ToolExecEnded(
         call_id=call.call_id,

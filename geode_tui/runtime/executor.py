@@ -156,21 +156,27 @@ class Executor:
         return await self._answer(question)
 
     async def _answer(self, question: Question) -> Decision:
-        """Wait for the person. A time-out never allows; it refuses, headless and unwatched, after 120 s."""
+        """Wait for the person. A time-out never allows. It refuses only headless and unwatched: after 120 s, or when
+        the run's time is over before.
+        """
         session = self._session
         future = session.approvals.open(question)
-        waited = 0.0
+        waited, by = 0.0, "timeout"
         while waited < HEADLESS_WAIT_S:
             if not session.options.headless or session.options.wait_for_approval:
                 return await future
-            if await self._answered_within(future, 1.0):
+            left = session.time_left_s()
+            if left is not None and left <= 0:
+                by = "time budget"
+                break
+            if await self._answered_within(future, 1.0 if left is None else min(1.0, left)):
                 return future.result()
             watched = presence.watched(session.journal.writer.geode, session.id)
             waited = 0.0 if watched else waited + 1.0
         if session.approvals.take(question.approval_id) is None:
             return await future  # an answer is being written
-        decision = Decision("expired", "timeout")
-        moved = ApprovalTransition(question.approval_id, question.call_id, question.tool, "expired", "timeout")
+        decision = Decision("expired", by)
+        moved = ApprovalTransition(question.approval_id, question.call_id, question.tool, "expired", by)
         await session.journal.write(lambda tx: tx.event(moved), durable=True)
         return decision
 
@@ -293,6 +299,8 @@ def _refused(text: str, *, denied: bool = False) -> _Ended:
 
 
 def _denial(decision: Decision) -> str:
+    if decision.by == "time budget":
+        return "refused: the run's time was over before anybody answered"
     if decision.state == "expired":
         return f"refused: nobody answered within {HEADLESS_WAIT_S:.0f} s. The run goes on without this call"
     return "refused by the person" + (f": {clean_line(decision.why)}" if decision.why else "")

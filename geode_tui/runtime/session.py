@@ -43,8 +43,8 @@ class ResumePoint(msgspec.Struct, frozen=True):
     turn_open: bool = False
     ending: str = ""
     spent_micro: int = 0
-    first_turn_at: float = 0.0
-    absorbed_s: float = 0.0
+    session_s: float = 0.0
+    """Awake seconds of the session's turns so far."""
     cost_warned: bool = False
     cost_exceeded: bool = False
     handoff: bool = False
@@ -125,8 +125,8 @@ class Session:
         self.empty_rounds = 0
         self._dynamic = ""
         self._turn_started = 0.0
-        already = max(0.0, clock.now() - point.first_turn_at - point.absorbed_s) if point.first_turn_at else 0.0
-        self._session_zero = clock.monotonic() - already if point.first_turn_at else None
+        self._turn_running = False
+        self._session_s = point.session_s
         journal.turn, journal.round = point.turn, point.round
         context.plan = self._plan
 
@@ -184,14 +184,18 @@ class Session:
             self.done = []
         self.turn_spent_micro = self.turn_output = self.turn_thinking = self.empty_rounds = 0
         self.turn_calls = []
-        self._turn_started = self.clock.monotonic()
-        if self._session_zero is None:
-            self._session_zero = self._turn_started
+        self._turn_started, self._turn_running = self.clock.monotonic(), True
         today = datetime.fromtimestamp(self.clock.now(), tz=UTC).astimezone()
         facts = PromptFacts(
             self.root.name, today.date().isoformat(), platform.system(), self.options.approve, tuple(self.tools)
         )
         self._dynamic = dynamic_prompt(facts)
+
+    def end_turn(self) -> None:
+        """The session's clock stands still until the next turn begins."""
+        if self._turn_running:
+            self._session_s += self.clock.monotonic() - self._turn_started
+            self._turn_running = False
 
     @property
     def system(self) -> tuple[SystemPart, ...]:
@@ -228,9 +232,8 @@ class Session:
 
     def clocks(self) -> Clocks:
         """Where the run stands now."""
-        now = self.clock.monotonic()
-        session_s = now - self._session_zero if self._session_zero is not None else 0.0
-        return Clocks(self.rounds, now - self._turn_started, session_s, self.spent_micro)
+        turn_s = self.clock.monotonic() - self._turn_started if self._turn_running else 0.0
+        return Clocks(self.rounds, turn_s, self._session_s + turn_s, self.spent_micro)
 
     def time_left_s(self) -> float | None:
         """Seconds until the nearest time limit, or None without one."""

@@ -95,6 +95,7 @@ class Turns:
 
         session.journal.probe("turn: before end")
         await session.journal.write(work, durable=True)
+        session.end_turn()
         session.journal.probe("turn: after end")
         await session.journal.keep_latest()
         untidy = bool(calls) or loose.message is not None

@@ -62,6 +62,8 @@ def session_started(s: RunState, p: ev.SessionStarted, row: ev.EventRow) -> None
     s.simulated, s.approve = p.simulated, clean_line(p.approve)
     s.title = clean_line(p.title) or s.title
     s.session_started_at = s.session_started_at or row.ts
+    if s.turn_open:
+        s.turn_absorbed_s += max(0.0, row.ts - s.last_ts)
     s.worker_left = False
     s.retry = None
 
@@ -77,8 +79,7 @@ def user_input_received(s: RunState, p: ev.UserInputReceived, row: ev.EventRow) 
     s.chars += p.chars
     if p.joins:
         return
-    s.turn_open, s.turn_started_at = True, row.ts
-    s.first_turn_at = s.first_turn_at or row.ts
+    s.turn_open, s.turn_started_at, s.turn_absorbed_s = True, row.ts, 0.0
     s.termination_reason = s.ended_detail = s.wrap_up = ""
     s.forced = False
     s.turn_money = Money()
@@ -228,7 +229,8 @@ def approvals_changed(s: RunState, p: ev.ApprovalsChanged, row: ev.EventRow) -> 
 
 def suspension_absorbed(s: RunState, p: ev.SuspensionAbsorbed, row: ev.EventRow) -> None:
     """Time that counts for no budget."""
-    s.absorbed_s += p.gap_s
+    if s.turn_open:
+        s.turn_absorbed_s += p.gap_s
 
 
 def observer_failed(s: RunState, p: ev.ObserverFailed, row: ev.EventRow) -> None:
@@ -245,6 +247,7 @@ def command_finished(s: RunState, p: ev.CommandFinished, row: ev.EventRow) -> No
 def turn_completed(s: RunState, p: ev.TurnCompleted, row: ev.EventRow) -> None:
     """The turn is over: nothing stays open."""
     s.turn_open, s.turn_ended_at = False, row.ts
+    s.active_s += max(0.0, row.ts - s.turn_started_at - s.turn_absorbed_s)
     s.termination_reason, s.forced, s.ended_detail = clean_line(p.termination_reason), p.forced, clean_line(p.detail)
     s.open_calls.clear()
     s.open_tools.clear()

@@ -67,18 +67,18 @@ def _kind(state: RunState, liveness: Liveness) -> Kind:
 
 
 def session_elapsed(state: RunState, now: float) -> float:
-    """Seconds since the first turn began, without what the machine slept (RUNTIME.md 8.2)."""
-    if not state.first_turn_at:
-        return 0.0
-    return max(0.0, now - state.first_turn_at - state.absorbed_s)
+    """Awake seconds of the session's turns: what its time budget counts. Idle time, and time without a worker, is not
+    in it.
+    """
+    return state.active_s + (turn_elapsed(state, now) if state.turn_open else 0.0)
 
 
 def turn_elapsed(state: RunState, now: float) -> float:
-    """Seconds of the turn that goes on, or of the last one."""
+    """Awake seconds of the turn that goes on, or of the last one."""
     if not state.turn_started_at:
         return 0.0
-    end = now if state.turn_open else max(state.turn_ended_at, state.turn_started_at)
-    return max(0.0, end - state.turn_started_at)
+    end = now if state.turn_open else state.turn_ended_at
+    return max(0.0, end - state.turn_started_at - state.turn_absorbed_s)
 
 
 def needs_you(state: RunState) -> int:

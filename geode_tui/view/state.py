@@ -126,8 +126,10 @@ class RunState(msgspec.Struct):
     turn_started_at: float = 0.0
     turn_ended_at: float = 0.0
     session_started_at: float = 0.0
-    first_turn_at: float = 0.0
-    absorbed_s: float = 0.0
+    active_s: float = 0.0
+    """Awake seconds of the turns that are over: what the session's time budget counts."""
+    turn_absorbed_s: float = 0.0
+    """Seconds of the open turn, or of the last one, that count for no budget: the machine slept, or no worker lived."""
     termination_reason: str = ""
     forced: bool = False
     ended_detail: str = ""

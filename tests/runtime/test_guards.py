@@ -241,8 +241,11 @@ async def test_the_sessions_time_runs_over_turns_workers_and_hands_over_once() -
         handoff = run.named("handoff_triggered")
         assert (handoff["remaining_s"], handoff["handoff_threshold_s"]) == (pytest.approx(550), 600)
         assert run.ending == "natural"
+        run.clock.advance(100_000)
+        run.provider.steps = [slow(run.clock, 500)]
         await run.turn()
-        run.clock.advance(600)
+        assert run.ending == "natural", "idle time is not in it"
+        run.provider.steps = [slow(run.clock, 100)]
         await run.turn()
         assert (run.ending, len(run.payloads("handoff_triggered"))) == ("session_time_budget_expired", 1)
         assert run.db.execute("SELECT handoff_state FROM sessions").get == "pending"

@@ -64,7 +64,7 @@ def running_state(**changes: Any) -> RunState:
         round=37,
         turn_open=True,
         turn_started_at=NOW - 511,
-        first_turn_at=NOW - 2_530,
+        active_s=2_530 - 511,
         last_ts=NOW,
         context=FIGURES,
         last_estimate_error=0.8,

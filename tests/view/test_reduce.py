@@ -16,6 +16,7 @@ from geode_tui.core import events as ev
 from geode_tui.core.limits import Limits
 from geode_tui.core.usage import Usage
 from geode_tui.view.reduce import REDUCER_HASH, decode_state, encode_state, fold
+from geode_tui.view.selectors import session_elapsed
 from geode_tui.view.state import NEWEST, RunState, frozen_copy
 from tests.view.runs import HOSTILE, NOW, SESSION, a_run, any_run, figures, plausible, row
 
@@ -184,7 +185,22 @@ def test_a_turn_has_money_and_clocks_of_its_own() -> None:
     assert state.turn_started_at == NOW + 1
     fold(state, [row(9, ev.UserInputReceived(SESSION, "t-2", 3, 3, 9, "user_input"))])
     assert (state.turn_money.cost_micro, state.money.cost_micro) == (0, 50_000)
-    assert (state.first_turn_at, state.turn_started_at) == (NOW + 1, NOW + 9)
+    assert state.turn_started_at == NOW + 9
+
+
+def test_the_sessions_time_is_the_awake_time_of_its_turns() -> None:
+    over = ev.TurnCompleted(SESSION, "t", "m", "p", 1, (), "natural")
+    again = ev.SessionStarted(SESSION, "m", "p", "s", True, 2, 9, "ask", Limits())  # noqa: FBT003
+    said = ev.UserInputReceived(SESSION, "t", 1, 1, 9, "user_input")
+    first = [row(1, said, at=NOW), row(2, ev.SuspensionAbsorbed(40.0), at=NOW + 50), row(3, over, at=NOW + 60)]
+    state = fold(RunState(), first)
+    assert (state.active_s, session_elapsed(state, NOW + 10_000)) == (20, 20)
+    fold(state, [row(4, said, at=NOW + 1_000), row(5, ev.HandoffTriggered(SESSION, 1, 1, 1), at=NOW + 1_005)])
+    assert session_elapsed(state, NOW + 1_007) == 27
+    fold(state, [row(6, again, at=NOW + 9_000)])
+    assert session_elapsed(state, NOW + 9_003) == 20 + 5 + 3
+    fold(state, [row(7, over, at=NOW + 9_010)])
+    assert state.active_s == 20 + 5 + 10
 
 
 def test_the_gauge_shows_turn_requests_only_and_the_error_of_the_last_estimate() -> None:

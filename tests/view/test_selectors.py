@@ -35,7 +35,7 @@ EN = Strings("en")
 
 
 def state(**changes: object) -> RunState:
-    base = RunState(turn=1, round=5, turn_open=True, turn_started_at=NOW - 50, first_turn_at=NOW - 100, last_ts=NOW - 1)
+    base = RunState(turn=2, round=5, turn_open=True, turn_started_at=NOW - 50, active_s=50.0, last_ts=NOW - 1)
     return msgspec.structs.replace(base, **changes)
 
 
@@ -60,14 +60,15 @@ def test_the_kind_follows_from_the_turn_and_the_worker(liveness: str, changes: d
 
 
 def test_clocks_of_a_run_that_stands_stay_where_its_last_event_left_them() -> None:
-    ended = state(turn_open=False, turn_ended_at=NOW - 10, last_ts=NOW - 10)
+    ended = state(turn_open=False, turn_ended_at=NOW - 10, active_s=90.0, last_ts=NOW - 10)
     assert run_status(ended, Liveness("free"), NOW + 500).elapsed_s == 90
     assert turn_elapsed(ended, NOW + 500) == 40
     assert run_status(state(), HELD, NOW + 500).elapsed_s == 600
 
 
 def test_what_the_machine_slept_does_not_count() -> None:
-    assert run_status(state(absorbed_s=30.0), HELD, NOW).elapsed_s == 70
+    assert run_status(state(turn_absorbed_s=30.0), HELD, NOW).elapsed_s == 70
+    assert turn_elapsed(state(turn_absorbed_s=30.0), NOW) == 20
 
 
 def test_a_countdown_is_part_of_the_state_and_never_negative() -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 CATALOGUE: dict[str, str] = {
     "app.product": "geode",
     "approve.always": "이번 실행에서 항상 허용",
+    "approve.always_execute": "이 명령만 항상 허용",
+    "approve.always_read": "읽기 항상 허용",
+    "approve.always_write": "쓰기 항상 허용",
     "approve.arguments": "인자",
     "approve.asks": "묻는 이유",
     "approve.loading": "인자를 읽는 중",
@@ -23,6 +26,7 @@ CATALOGUE: dict[str, str] = {
     "approve.why": "이유를 적고 거절",
     "card.answer": "답하기: 한 번 허용, 항상, 거절",
     "card.failed": "실패",
+    "card.interrupted": "중단됨",
     "card.loading": "결과 읽는 중",
     "card.more_chars": "{n}자 더",
     "card.more_lines": "{n}줄 더",

@@ -33,12 +33,14 @@ NARROW = 56
 _DIFF_LINES = 400
 _DURATION, _TOKENS, _WORD = 5, 9, 22
 
-Kind: TypeAlias = Literal["writing", "queued", "waiting", "running", "ok", "failed", "refused", "not_run", "unknown"]
+Kind: TypeAlias = Literal[
+    "writing", "queued", "waiting", "running", "ok", "failed", "refused", "not_run", "interrupted", "unknown"
+]
 
-ATTENTION: frozenset[Kind] = frozenset({"waiting", "failed", "refused", "not_run", "unknown"})
+ATTENTION: frozenset[Kind] = frozenset({"waiting", "failed", "refused", "not_run", "interrupted", "unknown"})
 """States that ``[`` and ``]`` stop at."""
 
-ENDED: frozenset[Kind] = frozenset({"ok", "failed", "refused", "not_run", "unknown"})
+ENDED: frozenset[Kind] = frozenset({"ok", "failed", "refused", "not_run", "interrupted", "unknown"})
 """States of a call that has its result."""
 
 _ROLES: dict[Kind, str] = {
@@ -50,6 +52,7 @@ _ROLES: dict[Kind, str] = {
     "failed": "crit",
     "refused": "warn",
     "not_run": "muted",
+    "interrupted": "warn",
     "unknown": "warn",
 }
 
@@ -169,8 +172,8 @@ def standing(result: MessageRow | None, tool: OpenTool | None, *, asked: bool, t
             kind = "refused"
         elif not meta.executed:
             kind = "not_run"
-        elif "outcome unknown" in meta.summary:
-            kind = "unknown"
+        elif meta.fate in {"unknown", "interrupted"}:
+            kind = "unknown" if meta.fate == "unknown" else "interrupted"
         elif meta.is_error:
             kind = "failed"
         word = clean_line(meta.summary, _WORD) if kind in {"ok", "failed"} else ""
@@ -230,7 +233,7 @@ def _glyph(kind: Kind, ink: Ink, frame: int) -> str:
             return glyphs.failed
         case "refused":
             return glyphs.refused
-        case "unknown":
+        case "unknown" | "interrupted":
             return glyphs.warning
         case _:
             return glyphs.pending

@@ -42,7 +42,7 @@ class ApprovalBody(Pane, can_focus=True):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(letter("y"), "decide('allow', False)", "Allow this call once", id="approval.once"),
-        Binding(letter("a"), "decide('allow', True)", "Allow this tool for the rest of the run", id="approval.always"),
+        Binding(letter("a"), "decide('allow', True)", "Allow it for the rest of the run", id="approval.always"),
         Binding(letter("n"), "decide('deny', False)", "Refuse", id="approval.refuse"),
         Binding(letter("r"), "say_why", "Refuse and say why", id="approval.why"),
         Binding(letter("v"), "view_all", "View all of it, or less", id="approval.view"),
@@ -173,8 +173,15 @@ class ApprovalBody(Pane, can_focus=True):
             return self._row([Segment(self.look.t("approve.sent"), palette.style(palette.muted))], [], width)
         key = palette.style(palette.accent, palette.raised, bold=True, reverse=True)
         text = palette.style(palette.text, palette.raised)
-        groups = [[Segment(f" {k} ", key), Segment(f"{self.look.t(label)} ", text)] for k, label in BUTTONS]
+        labels = [(k, self._always() if label == "approve.always" else self.look.t(label)) for k, label in BUTTONS]
+        groups = [[Segment(f" {k} ", key), Segment(f"{label} ", text)] for k, label in labels]
         return self._row(fit(groups, width - 4, gap=1), [], width)
+
+    def _always(self) -> str:
+        """What "always" covers: just this command, or every read or write of the run."""
+        safety = self.approval.safety if self.approval is not None else ""
+        key = f"approve.always_{safety}"
+        return self.look.t(key if self.look.strings.has(key) else "approve.always")
 
     # -- keys ---------------------------------------------------------------------------------------------------------
     @property
