@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
+import time
 
 import pytest
 
@@ -73,3 +74,20 @@ def test_without_colours_not_one_colour_escape_is_written() -> None:
         assert codes.isdisjoint(code.encode() for code in colours), codes
         assert b"1" in codes
         assert b"7" in codes
+
+
+def test_b096_a_key_whose_bytes_come_in_two_pieces_stays_one_key() -> None:
+    with terminal("running") as screen:
+        screen.until(b"round 37")
+        screen.write(b"typed")
+        screen.until(b"typed")
+        for _ in range(2):
+            screen.write(b"\x1b[")
+            time.sleep(0.03)
+            screen.write(b"D")
+        screen.write(b"!")
+        screen.until(b"!")
+        screen.write(b"\x11")
+        screen.finish()
+        assert b"esc again" not in screen.seen
+        assert b"typed 'typ!ed' sent []" in screen.seen

@@ -190,7 +190,7 @@ def test_a_turn_has_money_and_clocks_of_its_own() -> None:
 
 def test_the_sessions_time_is_the_awake_time_of_its_turns() -> None:
     over = ev.TurnCompleted(SESSION, "t", "m", "p", 1, (), "natural")
-    again = ev.SessionStarted(SESSION, "m", "p", "s", True, 2, 9, "ask", Limits())  # noqa: FBT003
+    again = ev.SessionStarted(SESSION, "m", "p", "s", True, 2, 9, "ask", Limits())
     said = ev.UserInputReceived(SESSION, "t", 1, 1, 9, "user_input")
     first = [row(1, said, at=NOW), row(2, ev.SuspensionAbsorbed(40.0), at=NOW + 50), row(3, over, at=NOW + 60)]
     state = fold(RunState(), first)
