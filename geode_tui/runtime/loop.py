@@ -78,7 +78,9 @@ class TurnLoop:
         answer, message, seq = await self._request.send(draft)
         await self._after_answer(answer.stop_reason)
         if wrap_up:
-            raise TurnEnd(guards.WRAP_UP_ENDINGS[wrap_up], verdict.detail, forced=True)
+            raise TurnEnd(
+                guards.WRAP_UP_ENDINGS[wrap_up], "the last answer was asked for because the limit was near", forced=True
+            )
         if message.calls:
             await self._executor.run(message.calls, seq)
             self._after_tools()
