@@ -160,6 +160,11 @@ class Tx:
             raise RuntimeError(f"{what} {number} was already closed")
 
     # -- commands ---------------------------------------------------------------------------------------------------
+    def has_commands(self) -> bool:
+        """Whether any command of the session has no outcome yet."""
+        query = "SELECT 1 FROM commands WHERE session_id=? AND done_at IS NULL"
+        return self._db.execute(query, (self._writer.session_id,)).get is not None
+
     def claim(self, command_id: int) -> bool:
         """Mark a command as being worked on by this worker; false when it already has an outcome."""
         self._db.execute(

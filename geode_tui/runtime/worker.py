@@ -70,8 +70,10 @@ class Worker:
         beating = asyncio.create_task(self._beat())
         try:
             await self._start()
-            await self._serve()
-            await self._leave()
+            while True:
+                await self._serve()
+                if await self._leave():
+                    break
         except asyncio.CancelledError:
             await self._shut_down()
             raise
@@ -126,16 +128,20 @@ class Worker:
             elif waiting.row.kind not in cmd.IDEMPOTENT:
                 await self._turns.commands.settle(waiting, "unknown", "the worker stopped while it worked on this")
 
-    async def _leave(self) -> None:
+    async def _leave(self) -> bool:
+        """Say goodbye, unless a command came at the last moment: whoever sends one later finds the lock free."""
         session = self.session
         ended = SessionEnded(session.id, self._ending, session.rounds)
 
-        def work(tx: Tx) -> None:
+        def work(tx: Tx) -> bool:
+            if tx.has_commands():
+                return False
             tx.event(ended)
             tx.session(status="paused" if self._turn_open else "completed")
+            return True
 
-        await session.journal.write(work)
         await session.journal.tidy(idle=True)
+        return await session.journal.write(work)
 
     async def _shut_down(self) -> None:
         """Asked to stop by the machine: say so, and leave the turn open so that it can be resumed."""
@@ -145,7 +151,6 @@ class Worker:
     async def _serve(self) -> None:
         clock = self.session.clock
         idle_since = clock.monotonic()
-        self._inbox.changed()
         fresh = True
         while True:
             if fresh or self._inbox.changed():
@@ -155,9 +160,7 @@ class Worker:
                     continue
             geode, idle = self.session.journal.writer.geode, clock.monotonic() - idle_since
             if idle >= self._leave_s and (idle >= LEAVE_WATCHED_S or not presence.watched(geode, self.session.id)):
-                if not self._inbox.waiting():
-                    return
-                fresh = True
+                return
             await asyncio.sleep(LOOK_S)
 
     async def _take(self, waiting: list[Waiting]) -> bool:

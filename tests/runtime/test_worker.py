@@ -323,6 +323,23 @@ async def test_a_worker_stays_a_while_and_takes_what_comes() -> None:
         assert run.db.execute("SELECT status FROM sessions").get == "completed"
 
 
+async def test_a_command_that_comes_while_a_worker_is_leaving_is_taken() -> None:
+    with bench(ScriptedProvider(), tools={}) as run:
+        async with run.worker() as made:
+            tidy, came = made.session.journal.tidy, []
+
+            async def at_the_last_moment(*, idle: bool) -> None:
+                await tidy(idle=idle)
+                if run.events("turn_completed") and not came:
+                    came.append(run.submit("one more"))
+
+            made.session.journal.tidy = at_the_last_moment  # type: ignore[method-assign]
+            run.submit("one")
+            await asyncio.wait_for(made.run(), PATIENCE_S)
+        assert len(run.payloads("turn_completed")) == 2
+        assert len(run.payloads("session_ended")) == 1
+
+
 async def test_a_worker_that_is_asked_to_stop_leaves_its_turn_open() -> None:
     held = Held("half")
     with bench(ScriptedProvider(held), tools={}) as run:
