@@ -1,13 +1,16 @@
-"""Opening the dashboard: the run screen on a new run, a live one or an ended one."""
+"""Opening the dashboard: on all runs, on a new one, or on one that is live or has ended."""
 
 from __future__ import annotations
 
+import gc
 import os
 import select
 import signal
 import sys
 import time
 from collections.abc import Callable, Mapping
+from itertools import islice
+from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
@@ -22,10 +25,14 @@ from geode_tui.log import presence
 from geode_tui.log.rows import StoredMessage
 from geode_tui.log.store import StoreError, connect
 from geode_tui.log.transcript import Transcript
+from geode_tui.tui.completing import MOST_PATHS
 from geode_tui.tui.source import SourceError
 from geode_tui.view.follow import Follower
 
 T = TypeVar("T")
+
+LISTING_S = 10.0
+"""Seconds that listing a project's files may take."""
 
 
 class StoreSource:
@@ -71,6 +78,10 @@ class StoreSource:
 
         return self._read(find) if self._env.has_store() else ()
 
+    def paths(self) -> tuple[str, ...]:
+        """Files of the project without those that git ignores, relative to its root. Raises `SourceError`."""
+        return project_files(self._env.project.root)
+
     def send(self, kind: str, payload: Mapping[str, Any], key: str | None = None) -> None:
         """Write a command row, and start a worker where none serves. Raises `SourceError`."""
         body = {k: scrub(v) if isinstance(v, str) else v for k, v in payload.items()}
@@ -96,12 +107,8 @@ class StoreSource:
             raise SourceError(str(error)) from error
 
     def _seen(self) -> None:
-        """Somebody watches: told to the worker by a file, so that it waits longer before it leaves. A terminal that
-        is gone without a word (a closed pty sends no signal to a screen that is not its session's leader) ends this
-        screen, which would spin on its input for ever.
-        """
-        if self._terminal is not None and _hung_up(self._terminal):
-            os.kill(os.getpid(), signal.SIGHUP)
+        """Somebody watches: told to the worker by a file, so that it waits longer before it leaves."""
+        leave_with_terminal(self._terminal)
         now = time.monotonic()
         if self._touched and now - self._touched < presence.TOUCH_S:
             return
@@ -113,6 +120,29 @@ class StoreSource:
                 return
 
 
+def project_files(root: Path, most: int = MOST_PATHS) -> tuple[str, ...]:
+    """The first ``most`` files below ``root`` that git does not ignore. Raises `SourceError`."""
+    from geode_tui.runtime.tools.background import Stop, Stopped
+    from geode_tui.runtime.tools.base import ToolContext
+    from geode_tui.runtime.tools.confine import locate
+    from geode_tui.runtime.tools.walk import files_below
+
+    context = ToolContext(root.resolve(), (), "")
+    files = files_below(context, locate(context, "."), Stop(LISTING_S))
+    try:
+        return tuple(file.relative for file in islice(files, most))
+    except (OSError, Stopped) as error:
+        raise SourceError(f"the files of {root} could not be listed ({error}): type the path") from error
+
+
+def leave_with_terminal(terminal: int | None) -> None:
+    """End this program where ``terminal`` is gone without a word: a closed pty sends no signal to a screen that is not
+    its session's leader, which would spin on its input for ever.
+    """
+    if terminal is not None and _hung_up(terminal):
+        os.kill(os.getpid(), signal.SIGHUP)
+
+
 def _hung_up(terminal: int) -> bool:
     """Whether nobody holds the other end of ``terminal`` any more."""
     watch = select.poll()
@@ -121,7 +151,7 @@ def _hung_up(terminal: int) -> bool:
 
 
 def open_new(env: Env, prompt: str | None) -> int:
-    """The dashboard on a new run; with a prompt it starts at once. Raises `CliError`."""
+    """The dashboard; with a prompt it starts a run and shows it. Raises `CliError`."""
     refuse_inside(env.environment, "the dashboard")
     if prompt is not None:
         _sure(prompt)
@@ -131,12 +161,13 @@ def open_new(env: Env, prompt: str | None) -> int:
         from geode_tui.cli.run import run
 
         return run(env, prompt, Wishes(), provider=None, model=None, session=None, json=False)
+    if prompt is None:
+        return _show(env, None)
     source = StoreSource(env, fresh_session_id(), new_options(env))
-    if prompt is not None:
-        try:
-            source.send("submit", {"text": prompt, "later": False})
-        except SourceError as error:
-            raise CliError(str(error), 1) from error
+    try:
+        source.send("submit", {"text": prompt, "later": False})
+    except SourceError as error:
+        raise CliError(str(error), 1) from error
     return _show(env, source)
 
 
@@ -170,7 +201,10 @@ def _has_screen(env: Env) -> bool:
     return terminals and env.environment.get("TERM", "") not in {"", "dumb"}
 
 
-def _show(env: Env, source: StoreSource) -> int:
+def _show(env: Env, source: StoreSource | None) -> int:
+    """Open the screen: on a run, or on all of them."""
+    gc.disable()  # nothing of a start is garbage; the app lets it collect once it is there
+    from geode_tui.cli.home import StoreHome
     from geode_tui.tui.app import GeodeApp
     from geode_tui.tui.glyphs import glyphs_for
 
@@ -184,6 +218,7 @@ def _show(env: Env, source: StoreSource) -> int:
         redact=env.redact,
         motion=settings.motion,
         no_color=bool(env.environment.get("NO_COLOR")),
+        home=StoreHome(env),
     )
     for line in env.resolved.ignored:
         env.note(line)

@@ -12,7 +12,7 @@ import msgspec
 
 from geode_tui.cli.errors import CliError
 from geode_tui.core.ids import BadId, check_id
-from geode_tui.core.settings import Resolved, SettingsError
+from geode_tui.core.settings import Resolved, Settings, SettingsError
 from geode_tui.core.strings import Strings, language_of
 from geode_tui.core.text import Redactor, clean, secret_values
 from geode_tui.log.rows import SessionRow
@@ -30,16 +30,24 @@ class Env:
         environment: Mapping[str, str],
         flags: Mapping[str, Any] | None = None,
         project: Project | None = None,
+        *,
+        forgiving: bool = False,
     ) -> None:
-        """Raises `CliError` when a settings file cannot be used."""
+        """Raises `CliError` when a settings file cannot be used; a ``forgiving`` one takes the defaults then, and says
+        why in ``trouble``.
+        """
         self.environment = environment
         self.folders: UserFolders = user_folders(environment)
         self.project = project or find_project(cwd, Path(environment.get("HOME") or Path.home()))
         self.redact = Redactor(secret_values(environment.items()))
+        self.trouble = ""
         try:
             self.resolved: Resolved = load_settings(self.project, self.folders, environment, flags or {})
         except SettingsError as error:
-            raise CliError(str(error)) from error
+            if not forgiving:
+                raise CliError(str(error)) from error
+            self.trouble = str(error)
+            self.resolved = Resolved(Settings(), {}, ())
         self.settings = self.resolved.settings
         language = (
             "ko" if self.settings.language == "ko" else "en" if self.settings.language else language_of(environment)

@@ -164,6 +164,41 @@ def budget(
 
 
 @app.command
+def screenshot(
+    session: Session = None,
+    /,
+    *,
+    output: Annotated[Path, Parameter(name=["--output", "-o"], help="the SVG file to write")],
+    tab: str = "conversation",
+    size: Annotated[str, Parameter(help="columns by rows")] = "120x40",
+    theme: str | None = None,
+    lang: Literal["en", "ko"] | None = None,
+    ascii: Annotated[bool, Parameter(negative="", help="ASCII glyphs only")] = False,  # noqa: A002
+) -> int:
+    """The screen of a session as SVG, without a terminal."""
+    from geode_tui.cli.screenshot import screenshot as draw
+
+    env = Env(Path.cwd(), os.environ, {"theme": theme, "language": lang, "ascii": ascii or None})
+    return draw(env, session, output, tab=tab, size=size, theme=theme)
+
+
+@app.command
+def doctor(*, json: Json = False) -> int:
+    """What works here, and what to do about what does not."""
+    from geode_tui.cli.doctor import doctor as look
+
+    return look(Path.cwd(), os.environ, json=json)
+
+
+@app.command
+def config(*, json: Json = False) -> int:
+    """Every setting with its value, its default and where the value came from."""
+    from geode_tui.cli.config import config as show
+
+    return show(_env(), json=json)
+
+
+@app.command
 def trust(path: Path | None = None, /) -> int:
     """Let the settings of a project's folder count as they are now."""
     from geode_tui.cli.trust import trust as trust_folder

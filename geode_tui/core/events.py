@@ -6,6 +6,7 @@ the log. Fields may be added with a default; none may be renamed.
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any, Literal, TypeAlias
 
@@ -356,6 +357,7 @@ class TurnCompleted(Payload, frozen=True):
     error_type: str = ""
 
 
+@functools.cache
 def event_name(kind: type[Payload]) -> str:
     """``LlmCallStarted`` -> ``llm_call_started``."""
     return re.sub(r"(?<=.)(?=[A-Z])", "_", kind.__name__).lower()

@@ -43,9 +43,18 @@ class Transcript:
         self.geode = geode
 
     # -- sessions ---------------------------------------------------------------------------------------------------
-    def sessions(self) -> list[SessionRow]:
-        """Every session, newest first."""
-        return [SessionRow(*row) for row in fetch(self.db, f"SELECT {_SESSION} FROM sessions ORDER BY updated_at DESC")]
+    def sessions(self, limit: int = -1) -> list[SessionRow]:
+        """The newest ``limit`` sessions, newest first; all without one."""
+        query = f"SELECT {_SESSION} FROM sessions ORDER BY updated_at DESC LIMIT ?"
+        return [SessionRow(*row) for row in fetch(self.db, query, (limit,))]
+
+    def newest_event_ids(self, limit: int = -1) -> dict[int, int]:
+        """Session number -> id of its newest event (0: none), of the sessions that `sessions` gives."""
+        query = (
+            "SELECT s.id, coalesce((SELECT max(id) FROM events WHERE session=s.id), 0)"
+            " FROM (SELECT id FROM sessions ORDER BY updated_at DESC LIMIT ?) s"
+        )
+        return {int(number): int(newest) for number, newest in fetch(self.db, query, (limit,))}
 
     def session(self, session_id: str) -> SessionRow | None:
         """The session of that id."""

@@ -26,6 +26,8 @@ from geode_tui.runtime.tools.base import ProcessMark
 from geode_tui.runtime.turns import LOOK_S, Turns
 
 BEAT_S = 1.0
+SOON_S, REST_S = 5.0, 0.1
+"""At rest for this long a worker looks for commands at a slower pace, seconds: an idle one must cost nothing."""
 TIDY_BEATS = 10
 """Beats between two looks at the size of the WAL."""
 LEAVE_S, LEAVE_WATCHED_S = 60.0, 600.0
@@ -161,7 +163,7 @@ class Worker:
             geode, idle = self.session.journal.writer.geode, clock.monotonic() - idle_since
             if idle >= self._leave_s and (idle >= LEAVE_WATCHED_S or not presence.watched(geode, self.session.id)):
                 return
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(LOOK_S if idle < SOON_S else REST_S)
 
     async def _take(self, waiting: list[Waiting]) -> bool:
         """Work on what waits; true when a turn was run."""

@@ -8,7 +8,9 @@ from typing import Literal, TypeAlias
 from geode_tui.tui.look import Look
 from geode_tui.tui.widgets.footer import Hint
 
-Area: TypeAlias = Literal["composer", "conversation", "events", "side", "approval"]
+Area: TypeAlias = Literal[
+    "composer", "conversation", "events", "side", "approval", "find", "start", "runs", "welcome", "trust"
+]
 
 _HINTS: dict[Area, tuple[tuple[str, str, str], ...]] = {
     "composer": (
@@ -17,6 +19,7 @@ _HINTS: dict[Area, tuple[tuple[str, str, str], ...]] = {
         ("run.escape", "esc esc", "hint.interrupt"),
         ("", "/", "hint.commands"),
         ("run.next_pane", "tab", "hint.panes"),
+        ("run.home", "f2", "hint.home"),
         ("composer.newline", "ctrl+j", "hint.newline"),
         ("run.palette", "ctrl+p", "hint.palette"),
         ("app.leave", "ctrl+q", "hint.leave"),
@@ -27,6 +30,7 @@ _HINTS: dict[Area, tuple[tuple[str, str, str], ...]] = {
         ("run.needs", "ctrl+g", "hint.answer"),
         ("conversation.end", "G", "hint.live"),
         ("", "{ }", "hint.rounds"),
+        ("conversation.find", "/", "hint.find"),
         ("conversation.copy", "y", "hint.copy"),
         ("run.escape", "esc esc", "hint.interrupt"),
         ("run.next_pane", "tab", "hint.panes"),
@@ -39,6 +43,13 @@ _HINTS: dict[Area, tuple[tuple[str, str, str], ...]] = {
         ("events.level", "l", "hint.level"),
         ("events.last", "G", "hint.live"),
         ("run.next_pane", "tab", "hint.panes"),
+        ("run.help", "f1", "hint.help"),
+    ),
+    "find": (
+        ("find.leave", "enter", "hint.match"),
+        ("", "up down", "hint.matches"),
+        ("find.close", "esc", "hint.close"),
+        ("run.needs", "ctrl+g", "hint.answer"),
         ("run.help", "f1", "hint.help"),
     ),
     "side": (
@@ -55,15 +66,54 @@ _HINTS: dict[Area, tuple[tuple[str, str, str], ...]] = {
         ("approval.view", "v", "approve.view"),
         ("approval.later", "esc", "hint.decide_later"),
     ),
+    "start": (
+        ("composer.send", "enter", "hint.start"),
+        ("", "up down", "hint.list"),
+        ("home.needs", "ctrl+g", "hint.answer"),
+        ("home.palette", "ctrl+p", "hint.palette"),
+        ("home.next_pane", "tab", "hint.panes"),
+        ("app.leave", "ctrl+q", "hint.leave_all"),
+        ("home.help", "f1", "hint.help"),
+    ),
+    "runs": (
+        ("runs.open", "enter", "hint.open_run"),
+        ("home.needs", "ctrl+g", "hint.answer"),
+        ("home.next_pane", "tab", "hint.panes"),
+        ("home.palette", "ctrl+p", "hint.palette"),
+        ("app.leave", "ctrl+q", "hint.leave_all"),
+        ("home.help", "f1", "hint.help"),
+    ),
+    "welcome": (
+        ("composer.send", "enter", "hint.send"),
+        ("", "up down", "hint.examples"),
+        ("home.palette", "ctrl+p", "hint.palette"),
+        ("home.next_pane", "tab", "hint.panes"),
+        ("app.leave", "ctrl+q", "hint.leave_all"),
+        ("home.help", "f1", "hint.help"),
+    ),
+    "trust": (
+        ("welcome.trust", "y", "trust.yes"),
+        ("welcome.leave", "n", "trust.no"),
+        ("home.next_pane", "tab", "hint.panes"),
+        ("app.leave", "ctrl+q", "hint.leave_all"),
+    ),
 }
 
+_FIXED = frozenset({"run.escape", "run.home"})
+"""Bindings that are named by one of their keys: esc twice, and of three keys the one that works in the composer."""
 
-def hints(area: Area, look: Look, keys: Mapping[str, str], *, needs: bool, running: bool) -> tuple[Hint, ...]:
-    """The keys for ``area``. ``keys`` maps binding ids to the keys they have now; others have their usual one."""
+
+def hints(
+    area: Area, look: Look, keys: Mapping[str, str], *, needs: bool, running: bool = False, home: bool = False
+) -> tuple[Hint, ...]:
+    """The keys for ``area``. ``keys`` maps binding ids to the keys they have now; others have their usual one. What is
+    not possible now (``needs``: nothing waits, ``running``: no turn, ``home``: no home screen) is left out.
+    """
+    possible = {"hint.answer": needs, "hint.interrupt": running, "hint.home": home}
     out = []
     for binding, usual, text in _HINTS[area]:
-        if (text == "hint.answer" and not needs) or (text == "hint.interrupt" and not running):
+        if not possible.get(text, True):
             continue
-        key = usual if binding == "run.escape" else keys.get(binding, usual)
+        key = usual if binding in _FIXED else keys.get(binding, usual)
         out.append(Hint(key, look.t(text)))
     return tuple(out)

@@ -56,6 +56,10 @@ class RunSource(Protocol):
         """What the person said in this session, oldest first. Raises `SourceError`."""
         ...
 
+    def paths(self) -> tuple[str, ...]:
+        """Files of the project without those that git ignores, relative to its root. Raises `SourceError`."""
+        ...
+
     def send(self, kind: str, payload: Mapping[str, Any], key: str | None = None) -> None:
         """Write a command row, and start a worker where the command needs one. Raises `SourceError`."""
         ...

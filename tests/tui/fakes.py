@@ -141,6 +141,7 @@ class FakeSource:
         self.feed: FakeFeed | None = None
         self.first = None if state is None else Batch(state, (), liveness, ())
         self.bodies: dict[int, StoredMessage] = {}
+        self.files: tuple[str, ...] = ()
 
     def follower(self, wake: Callable[[], None]) -> FakeFeed:
         assert self.feed is None, "one follower is enough"
@@ -168,6 +169,9 @@ class FakeSource:
 
     def inputs(self) -> tuple[str, ...]:
         return self.earlier
+
+    def paths(self) -> tuple[str, ...]:
+        return self.files
 
     def send(self, kind: str, payload: Mapping[str, Any], key: str | None = None) -> None:
         if self.fails:

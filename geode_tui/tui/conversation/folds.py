@@ -18,6 +18,11 @@ THOUGHT_LINES = 2_000
 GLIMPSE = 800
 """Characters of it that are shown while it streams, or until all of it is drawn."""
 
+LIKE_CALLS = 3
+"""Neighbouring calls from which a run of like ones is folded."""
+READING_TOOLS = frozenset({"read_file", "grep", "glob", "list_dir"})
+"""Tools whose calls are."""
+
 
 class ThoughtItem(Item):
     """Reasoning, folded to one row until it is opened. While it streams the newest lines are shown then."""
@@ -34,6 +39,11 @@ class ThoughtItem(Item):
         """See `Item.source`."""
         self._parts = ["".join(self._parts)]
         return self._parts[0]
+
+    @property
+    def words(self) -> str:
+        """See `Item.words`."""
+        return self.source
 
     def feed(self, text: str) -> None:
         """More of it came."""
@@ -80,6 +90,13 @@ class CardItem(Item):
         self.key = call.call_id
         self.state = cards.Standing("writing")
         self.output: cards.Output | None = None
+        self.hidden = False
+        """Whether it stands in a `FoldItem` that is closed."""
+
+    @property
+    def lines(self) -> int:
+        """See `Item.lines`."""
+        return 0 if self.hidden else super().lines
 
     @property
     def attention(self) -> bool:
@@ -107,6 +124,17 @@ class CardItem(Item):
         if self.opened and self.output is not None:
             return "\n".join(self.output.lines)
         return self.call.brief
+
+    @property
+    def title_words(self) -> str:
+        """What a search looks through in its row."""
+        return self.call.name
+
+    @property
+    def words(self) -> str:
+        """See `Item.words`: what it is called with. The result is searched where it is stored."""
+        values = (value for _, value in self.call.arguments)
+        return "\n".join(values) if self.call.arguments else self.call.brief
 
     def draw(self, canvas: Canvas) -> list[Strip]:
         """See `Item.draw`."""
@@ -148,6 +176,105 @@ class CardItem(Item):
         elif self.state.kind in cards.ENDED:
             strips.append(canvas.note("card.loading"))
         return strips
+
+
+class FoldItem(Item):
+    """Stands before a call of a tool that reads; it takes a row once that call begins a run of like ones that all
+    succeeded, and then stands for them until it is opened.
+    """
+
+    def __init__(self, head: CardItem) -> None:
+        super().__init__()
+        self.head = head
+        self.key = f"fold:{head.key}"
+        self.members: tuple[CardItem, ...] = ()
+        self.height = 0
+
+    @property
+    def foldable(self) -> bool:
+        """See `Item.foldable`."""
+        return bool(self.members)
+
+    @property
+    def source(self) -> str:
+        """See `Item.source`."""
+        return "\n".join(card.call.brief for card in self.members)
+
+    def take(self, members: tuple[CardItem, ...]) -> bool:
+        """Stand for ``members``; whether those are others than before."""
+        if members == self.members:
+            return False
+        before = self.before + self.head.before
+        self.before, self.head.before = (before, 0) if members else (0, before)
+        self.members = members
+        self.height = 1 if members else 0
+        self.forget()
+        return True
+
+    def draw(self, canvas: Canvas) -> list[Strip]:
+        """See `Item.draw`."""
+        if not self.members:
+            return []
+        calls, states = [card.call for card in self.members], [card.state for card in self.members]
+        name = calls[0].name
+        count = canvas.strings.t(f"card.fold_{name}", n=len(calls))
+        brief = f"{count}  {'  '.join(call.brief for call in calls if call.brief)}"
+        tokens = sum(state.tokens or 0 for state in states)
+        spent = sum(state.duration_ms or 0 for state in states)
+        whole = cards.Standing("ok", "", None, spent, tokens or None)
+        fold = cards.Call("", name, brief, is_path=False)
+        moment = cards.Moment(canvas.now, canvas.frame)
+        return [canvas.strip(cards.card_row(fold, whole, canvas.ink, canvas.strings, canvas.body, moment))]
+
+    def estimate(self, canvas: Canvas) -> int:  # noqa: ARG002  the signature of `Item.estimate`
+        """See `Item.estimate`."""
+        return 1 if self.members else 0
+
+
+def with_folds(items: Sequence[Item]) -> list[Item]:
+    """``items`` with a `FoldItem` before each call that may begin a run of like ones."""
+    made: list[Item] = []
+    for number, item in enumerate(items):
+        after = items[number + 1 : number + LIKE_CALLS]
+        if isinstance(item, CardItem) and len(after) == LIKE_CALLS - 1 and all(_alike(item, each) for each in after):
+            made.append(FoldItem(item))
+        made.append(item)
+    return made
+
+
+def refold(items: Sequence[Item]) -> bool:
+    """Let each `FoldItem` stand for the run of like calls that begins behind it now; whether anything changed."""
+    changed, end = False, 0
+    hidden: set[CardItem] = set()
+    for number, item in enumerate(items):
+        if isinstance(item, FoldItem):
+            members = _run_at(items, number) if number >= end else ()
+            changed |= item.take(members)
+            if members:
+                end = items.index(members[-1], number)
+                hidden.update(() if item.opened else members)
+    for item in items:
+        if isinstance(item, CardItem) and item.hidden != (item in hidden):
+            item.hidden = not item.hidden
+            changed = True
+    return changed
+
+
+def _run_at(items: Sequence[Item], number: int) -> tuple[CardItem, ...]:
+    """The like calls behind the `FoldItem` ``number`` that all succeeded; none where they are few."""
+    members: list[CardItem] = []
+    for at in range(number + 1, len(items)):
+        item = items[at]
+        if isinstance(item, FoldItem):
+            continue
+        if not isinstance(item, CardItem) or item.state.kind != "ok" or not _alike(item, items[number + 1]):
+            break
+        members.append(item)
+    return tuple(members) if len(members) >= LIKE_CALLS else ()
+
+
+def _alike(card: CardItem, other: Item) -> bool:
+    return isinstance(other, CardItem) and card.call.name == other.call.name and card.call.name in READING_TOOLS
 
 
 def _flat(line: str) -> str:

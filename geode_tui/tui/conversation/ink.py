@@ -42,6 +42,7 @@ class Ink:
         self.bar = palette.style(palette.accent, palette.accent, reverse=True)
         self.bar_rest = palette.style(palette.select, palette.select)
         self.selected = palette.style("", palette.select)
+        self.picked = palette.style(palette.text, palette.select, reverse=True)
 
     def role(self, name: str, plane: str = "base", *, bold: bool = False, italic: bool = False) -> Style:
         """The style of a palette role such as ``ok`` on the plane ``base``, ``surface`` or ``panel``."""

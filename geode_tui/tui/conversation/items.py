@@ -10,7 +10,7 @@ from textual.strip import Strip
 
 from geode_tui.core.strings import Strings
 from geode_tui.tui.cells import cut_end, cut_segments, spread
-from geode_tui.tui.conversation.blocks import Code, Parser, Piece, Plain, Prose, Table
+from geode_tui.tui.conversation.blocks import Code, Parser, Piece, Plain, Prose, Run, Table
 from geode_tui.tui.conversation.cutting import PIECE_LINES
 from geode_tui.tui.conversation.ink import Ink
 from geode_tui.tui.conversation.render import Page, draw_piece, plain_rows, plain_strips
@@ -47,6 +47,8 @@ class Item:
     key = ""
     """What it is remembered by when it was opened; empty where it cannot be."""
     opened = False
+    ordinal = -1
+    """Its number among the items of its message; negative for what the screen adds."""
 
     def __init__(self) -> None:
         self.height = 1
@@ -82,6 +84,11 @@ class Item:
         return ""
 
     @property
+    def words(self) -> str:
+        """What a search looks through: its text as it is read, without markup."""
+        return ""
+
+    @property
     def picture_key(self) -> str:
         """Items with the same key, which is not empty, have the same picture."""
         return ""
@@ -106,6 +113,10 @@ class Item:
     def forget(self) -> None:
         """Its picture is out of date or out of view; the height stays as the best estimate."""
         self.strips = None
+
+
+def _text_of(runs: Sequence[Run]) -> str:
+    return "".join(text for text, _ in runs)
 
 
 class PieceItem(Item):
@@ -133,6 +144,21 @@ class PieceItem(Item):
         return self.piece.source
 
     @property
+    def words(self) -> str:
+        """See `Item.words`."""
+        match self.piece:
+            case Prose(runs=runs):
+                return _text_of(runs)
+            case Code(lines=lines):
+                return "\n".join(lines)
+            case Table(header=header, rows=rows):
+                return "\n".join(_text_of(cell) for row in (header, *rows) for cell in row)
+            case Plain(text=text):
+                return text
+            case _:
+                return ""
+
+    @property
     def picture_key(self) -> str:
         """See `Item.picture_key`."""
         match self.piece:
@@ -154,7 +180,7 @@ class PieceItem(Item):
             case Code():
                 piece = Code(piece.source, 0, piece.lead, piece.rest, piece.lines)
             case Prose():
-                text = "".join(text for text, _ in piece.runs)
+                text = _text_of(piece.runs)
                 piece = Plain(text, 0, piece.lead, piece.rest, text)
             case _:
                 pass
@@ -188,6 +214,11 @@ class SegmentItem(Item):
     @property
     def source(self) -> str:
         """See `Item.source`."""
+        return self.text
+
+    @property
+    def words(self) -> str:
+        """See `Item.words`."""
         return self.text
 
     @property
@@ -227,6 +258,11 @@ class UserItem(Item):
     @property
     def source(self) -> str:
         """See `Item.source`."""
+        return self._piece.text
+
+    @property
+    def words(self) -> str:
+        """See `Item.words`."""
         return self._piece.text
 
     def draw(self, canvas: Canvas) -> list[Strip]:

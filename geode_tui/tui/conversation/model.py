@@ -7,7 +7,7 @@ draws or waits.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import NamedTuple
 
 from geode_tui.core.messages import (
@@ -29,6 +29,9 @@ from geode_tui.tui.conversation.items import Canvas, Item, NoteItem, PieceItem, 
 
 PROMPT_CHARS = 300
 """Characters of a prompt that are kept for the row that stays at the top."""
+
+RESULT_PIECE = 64 * 1024
+"""Characters of a result that are made safe at a time, 6 ms."""
 
 
 _NO_HEIGHTS = Heights()
@@ -269,6 +272,8 @@ class Reader:
                     pass
         if row.status == "interrupted":
             items.append(NoteItem("conv.interrupted", role="warn", glyph="warning"))
+        for ordinal, item in enumerate(items):
+            item.ordinal = ordinal
         return items
 
     def _user_items(self, at: float | None, text: str) -> list[Item]:
@@ -282,14 +287,36 @@ class Reader:
 
     def output(self, stored: StoredMessage) -> cards.Output:
         """The result in a message of role ``tool``."""
-        texts = [block.text for block in stored.message.blocks if isinstance(block, ToolResultBlock)]
-        return cards.read_output("\n".join(texts) or stored.message.text, self._redact)
+        return cards.read_output(_result_text(stored), self._redact)
+
+    def result(self, stored: StoredMessage) -> Iterator[str]:
+        """All of that result's text as it may be shown, in pieces of whole lines: masking secrets in a text of some
+        megabytes at once would keep the screen's thread from running for as long.
+        """
+        text = _result_text(stored)
+        start = 0
+        while start < len(text):
+            end = len(text) if len(text) - start <= RESULT_PIECE else text.rfind("\n", start, start + RESULT_PIECE) + 1
+            end = end or start + RESULT_PIECE
+            yield self.safe(text[start:end])
+            start = end
+
+    def whole(self, stored: StoredMessage) -> str:
+        """All text of a message as it may be shown; of one without text, its result or its calls."""
+        message = stored.message
+        calls = "\n".join(f"{call.name} {call.arguments}" for call in message.calls)
+        return self.safe(message.text or _result_text(stored) or calls)
+
+
+def _result_text(stored: StoredMessage) -> str:
+    texts = [block.text for block in stored.message.blocks if isinstance(block, ToolResultBlock)]
+    return "\n".join(texts) or stored.message.text
 
 
 def estimate(items: Iterable[Item], canvas: Canvas) -> None:
     """Give items the heights they may have on ``canvas``."""
     for item in items:
-        item.height = max(1, item.estimate(canvas))
+        item.height = item.estimate(canvas)
 
 
 def keep_drawn(old: Iterable[Item], new: Iterable[Item]) -> None:

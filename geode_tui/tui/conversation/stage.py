@@ -1,10 +1,8 @@
-"""The window of a conversation that is drawn: what is loaded, what is asked for, what is forgotten again."""
+"""The window of a conversation that is loaded: what is asked for, and how what came stands."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from time import perf_counter
+from collections.abc import Callable, Mapping, Sequence
 
 from textual.strip import Strip
 
@@ -12,22 +10,16 @@ from geode_tui.log.rows import ChunkRow, MessageRow, StoredMessage
 from geode_tui.tui.conversation import cards
 from geode_tui.tui.conversation.answer import LiveAnswer
 from geode_tui.tui.conversation.blocks import Parser
-from geode_tui.tui.conversation.folds import CardItem
+from geode_tui.tui.conversation.drawing import Drawing
+from geode_tui.tui.conversation.folds import CardItem, FoldItem, refold, with_folds
 from geode_tui.tui.conversation.heights import Heights
 from geode_tui.tui.conversation.items import Canvas, Item, RoundItem
 from geode_tui.tui.conversation.loader import Loader
-from geode_tui.tui.conversation.model import PROMPT_CHARS, Entry, Place, Reader, Transcript, estimate, keep_drawn
+from geode_tui.tui.conversation.model import PROMPT_CHARS, Entry, Place, Reader, estimate, keep_drawn
 from geode_tui.view.state import OpenTool
 
-_LOG = logging.getLogger(__name__)
 
-KEEP_LINES = 3_000
-"""Lines near the view whose text and pictures are kept (PERFORMANCE.md D2)."""
-SLICE_S = 0.006
-"""Seconds of drawing between two looks at the keyboard."""
-
-
-class Stage:
+class Stage(Drawing):
     """Entries, the items of those near the view, and the thread that reads them.
 
     ``changed`` is called (on the loop) after the thread delivered something.
@@ -41,8 +33,7 @@ class Stage:
         loader: Loader,
         changed: Callable[[], None],
     ) -> None:
-        self.transcript = Transcript()
-        self.canvas = canvas
+        super().__init__(canvas, loader, changed)
         self.opened: set[str] = set()
         self.open_tools: Mapping[str, OpenTool] = {}
         self.asking: frozenset[str] = frozenset()
@@ -52,16 +43,10 @@ class Stage:
         """Whether the run has a worker: without one nothing streams."""
         self.notes: Mapping[tuple[int, int], str] = {}
         """Figures of the newest rounds, by turn and round."""
-        self.loaded: set[int] = set()
-        """Entries whose items are here."""
-        self._load = load
-        self._redact = redact
+        self.load = load
         self._parser = Parser()
-        self._reader = Reader(self._parser, redact)
-        self._loader = loader
-        self._changed = changed
-        self._drawn = 0
-        """Lines drawn since pictures were last forgotten."""
+        self.reader = Reader(self._parser, redact)
+        self._redact = redact
 
     # -- lines and places ------------------------------------------------------------------------------------------
 
@@ -104,7 +89,7 @@ class Stage:
         elif row.status == "open" and entry.live is None:
             self._begin_live(index)
         elif row.status != "open" and entry.items is not None and not entry.asked:
-            self._ask_entry(index)
+            self.ask_entry(index)
 
     def stream(self, message_id: int, pieces: Sequence[ChunkRow]) -> int:
         """More of the open message came; the first line that may be another now."""
@@ -150,32 +135,33 @@ class Stage:
     def want_prompt(self, index: int) -> str:
         """The first line of a prompt; empty until it was read."""
         entry = self.transcript.entries[index]
-        if not entry.prompt and not entry.asked and not entry.trouble and self._loader.free:
-            self._ask_entry(index)
+        if not entry.prompt and not entry.asked and not entry.trouble and self.loader.free:
+            self.ask_entry(index)
         return entry.prompt
 
     # -- loading ---------------------------------------------------------------------------------------------------
 
-    def _ask_entry(self, index: int) -> None:
+    def ask_entry(self, index: int) -> None:
+        """See `Drawing.ask_entry`."""
         entry = self.transcript.entries[index]
         entry.asked = True
         message_id, canvas = entry.row.id, self.canvas
         old, head = list(entry.items or ()), self._head(index)
 
         def failed(error: BaseException) -> None:
-            entry.asked, entry.trouble = False, self._reader.safe(str(error)).split("\n")[0]
+            entry.asked, entry.trouble = False, self.reader.safe(str(error)).split("\n")[0]
             self._changed()
 
         def job() -> tuple[list[Item], Heights]:
-            items = self._reader.items(self._load(message_id))
+            items = self.reader.items(self.load(message_id))
             if items and not head and index:
                 items[0].before = 1
-            items = head + items
+            items = head + with_folds(items)
             estimate(items, canvas)
             keep_drawn(old, items)
             return items, Heights(item.lines for item in items)
 
-        self._loader.ask(job, lambda made: self._landed(index, *made, canvas), failed)
+        self.loader.ask(job, lambda made: self._landed(index, *made, canvas), failed)
 
     def _landed(self, index: int, items: list[Item], heights: Heights, canvas: Canvas) -> None:
         entry = self.transcript.entries[index]
@@ -183,6 +169,8 @@ class Stage:
         for item in items:
             self._restore(item)
         entry.items, entry.heights = items, heights
+        if refold(items):
+            entry.set_items(items)
         if canvas is not self.canvas:
             self._redo(entry, same_width=False)
         if entry.row.role == "user" and items:
@@ -206,7 +194,8 @@ class Stage:
             turn_open=self.turn_open,
         )
 
-    def _ask_output(self, index: int, card: CardItem) -> None:
+    def ask_output(self, index: int, card: CardItem) -> None:
+        """See `Drawing.ask_output`."""
         row = self.transcript.results.get(card.key)
         if row is None or card.asked:
             return
@@ -221,108 +210,13 @@ class Stage:
             landed(cards.read_output(str(error), self._redact))
 
         message_id = row.id
-        self._loader.ask(lambda: self._reader.output(self._load(message_id)), landed, failed)
+        self.loader.ask(lambda: self.reader.output(self.load(message_id)), landed, failed)
 
-    # -- drawing ---------------------------------------------------------------------------------------------------
+    def whole(self, message_id: int) -> str:
+        """All text of a message as it may be shown. Blocks; may be called in the thread."""
+        return self.reader.whole(self.load(message_id))
 
-    def redraw(self, index: int, item: Item) -> None:
-        """Draw ``item`` of entry ``index`` again now and take its new height."""
-        item.forget()
-        self._draw(index, item)
-        self._measure_item(index, item)
-
-    def _measure_item(self, index: int, item: Item) -> None:
-        entry = self.transcript.entries[index]
-        if entry.items is None:
-            return
-        try:
-            number = entry.items.index(item)
-        except ValueError:
-            return
-        entry.heights.set(number, item.lines)
-        self.transcript.measure(index)
-
-    def _draw(self, index: int, item: Item) -> None:
-        if item.strips is None or item.sketchy:
-            if item.heavy:
-                self._draw_in_thread(index, item)
-            else:
-                item.put(item.draw(self.canvas))
-            self._drawn += item.height
-        if isinstance(item, CardItem) and item.wants_output:
-            self._ask_output(index, item)
-
-    def _draw_in_thread(self, index: int, item: Item) -> None:
-        if item.strips is None:
-            item.put(item.sketch(self.canvas))
-            item.sketchy = True
-        if item.asked or not self._loader.free:
-            return
-        item.asked = True
-        canvas = self.canvas
-
-        def landed(strips: list[Strip]) -> None:
-            item.asked = False
-            if canvas is self.canvas:
-                item.put(strips)
-                self._measure_item(index, item)
-            self._changed()
-
-        def failed(error: BaseException) -> None:
-            item.asked = item.sketchy = False
-            _LOG.error("an item of the conversation stays plain", exc_info=error)
-
-        self._loader.ask(lambda: item.draw(canvas), landed, failed)
-
-    def prepare(self, top: int, height: int, *, upwards: bool) -> bool:
-        """Load and draw what is missing in the view at ``top`` and a page around it, for `SLICE_S` seconds.
-
-        True when there is more to do now; what the thread delivers calls ``changed``.
-        """
-        begun = perf_counter()
-        for low, high in ((top, top + height), (top - height, top + 2 * height)):
-            for index in self._entries_between(low, high, upwards=upwards):
-                entry = self.transcript.entries[index]
-                if entry.items is None:
-                    if not entry.asked and not entry.trouble and self._loader.free:
-                        self._ask_entry(index)
-                    continue
-                start = self.transcript.heights.top(index)
-                for number, item in _between(entry, low - start, high - start):
-                    if item.strips is not None and not item.sketchy and not _lacks_output(item):
-                        continue
-                    drawn = item.strips is None
-                    self._draw(index, item)
-                    entry.heights.set(number, item.lines)
-                    self.transcript.measure(index)
-                    if drawn and perf_counter() - begun > SLICE_S:
-                        return True
-        if self._drawn > KEEP_LINES // 6:
-            self._drawn = 0
-            self._forget(top, height)
-        return False
-
-    def _entries_between(self, low: int, high: int, *, upwards: bool) -> Sequence[int]:
-        first = self.transcript.heights.find(low)[0]
-        last = self.transcript.heights.find(max(low, high - 1))[0]
-        indexes = range(first, min(last + 1, len(self.transcript.entries)))
-        return indexes[::-1] if upwards else indexes
-
-    def _forget(self, top: int, height: int) -> None:
-        """Drop what lies farthest from the view where more than `KEEP_LINES` are kept."""
-        heights = self.transcript.heights
-        margin = max(KEEP_LINES // 2, 2 * height)
-        if sum(heights[index] for index in self.loaded) <= KEEP_LINES:
-            return
-        low, high = top - margin, top + height + margin
-        for index in list(self.loaded):
-            entry = self.transcript.entries[index]
-            start = heights.top(index)
-            if entry.live is None and not entry.asked and (start + heights[index] < low or start > high):
-                entry.drop()
-                self.loaded.discard(index)
-            elif heights[index] > 2 * margin:
-                _forget_pictures(entry, low - start, high - start)
+    # -- cards -----------------------------------------------------------------------------------------------------
 
     def tick(self) -> list[Place]:
         """Draw the rows again that change with time; where they are."""
@@ -344,27 +238,48 @@ class Stage:
                 return index, number, item
         return None
 
-    def refresh_cards(self, call_ids: Sequence[str]) -> None:
-        """Let the cards of these calls show how they stand now."""
+    def refresh_cards(self, call_ids: Sequence[str]) -> bool:
+        """Let the cards of these calls show how they stand now; whether any changed."""
+        changed = False
+        touched: set[int] = set()
         for call_id in call_ids:
             found = self._card(call_id)
             if found is not None:
                 index, _, card = found
+                touched.add(index)
                 state = self._standing(call_id)
                 if state.kind == "queued" and card.state.kind == "running":
                     continue  # it has ended: the row of its result is on its way
                 if state != card.state:
                     card.state = state
                     self.redraw(index, card)
+                    changed = True
+        for index in touched:
+            changed = self._refold(index) or changed
+        return changed
 
-    def refresh_notes(self) -> None:
-        """Let the rows between rounds show their figures."""
+    def _refold(self, index: int) -> bool:
+        entry = self.transcript.entries[index]
+        if entry.items and refold(entry.items):
+            for item in entry.items:
+                if isinstance(item, FoldItem):
+                    self._draw(index, item)
+            entry.set_items(entry.items)
+            self.transcript.measure(index)
+            return True
+        return False
+
+    def refresh_notes(self) -> bool:
+        """Let the rows between rounds show their figures; whether any changed."""
+        changed = False
         for index in self.loaded:
             entry = self.transcript.entries[index]
             item = entry.items[0] if entry.items else None
             if isinstance(item, RoundItem) and (note := self._note(entry)) and note != item.note:
                 item.note = note
                 self.redraw(index, item)
+                changed = True
+        return changed
 
     def toggle(self, place: Place) -> bool:
         """Open or close what is at ``place``, or read again what could not be read; False where there is neither."""
@@ -375,10 +290,34 @@ class Stage:
         item = self.transcript.item_at(place)
         if item is None or not item.foldable:
             return False
-        item.opened = not item.opened
-        (self.opened.add if item.opened else self.opened.discard)(item.key)
-        self.redraw(place.entry, item)
+        self._open(place.entry, item, opened=not item.opened)
         return True
+
+    def _open(self, index: int, item: Item, *, opened: bool) -> None:
+        item.opened = opened
+        (self.opened.add if opened else self.opened.discard)(item.key)
+        self.redraw(index, item)
+        if isinstance(item, FoldItem):
+            self._refold(index)
+
+    def reveal(self, index: int, ordinal: int, *, inside: bool) -> tuple[int, Item] | None:
+        """Open what hides the part ``ordinal`` of an entry, and with ``inside`` the part itself; its number and itself.
+
+        None where the entry is not loaded or has no such part.
+        """
+        items = self.transcript.entries[index].items or ()
+        found = next(((number, item) for number, item in enumerate(items) if item.ordinal == ordinal), None)
+        if found is None:
+            return None
+        item = found[1]
+        if isinstance(item, CardItem) and item.hidden:
+            fold = next(each for each in items if isinstance(each, FoldItem) and item in each.members)
+            self._open(index, fold, opened=True)
+        if inside and item.foldable and not item.opened:
+            self._open(index, item, opened=True)
+        self._draw(index, item)
+        self._measure_item(index, item)
+        return found
 
     def set_canvas(self, canvas: Canvas, *, same_width: bool) -> None:
         """Draw on another canvas from now on; pictures are made anew as they come into view."""
@@ -398,25 +337,3 @@ class Stage:
         if entry.live is not None:
             entry.live.set_canvas(self.canvas)
         entry.set_items(items)
-
-
-def _lacks_output(item: Item) -> bool:
-    return isinstance(item, CardItem) and item.wants_output
-
-
-def _between(entry: Entry, low: int, high: int) -> Iterator[tuple[int, Item]]:
-    """The items of ``entry`` with a line between ``low`` and ``high``."""
-    items = entry.items or []
-    number = entry.heights.find(low)[0]
-    while number < len(items) and entry.heights.top(number) < high:
-        yield number, items[number]
-        number += 1
-
-
-def _forget_pictures(entry: Entry, low: int, high: int) -> None:
-    """Forget the pictures of items outside of ``low`` to ``high``, but for the last two, which may be growing."""
-    items = entry.items or []
-    keep = {number for number, _ in _between(entry, low, high)}
-    for number, item in enumerate(items[:-2]):
-        if number not in keep and item.strips is not None and not item.asked:
-            item.forget()

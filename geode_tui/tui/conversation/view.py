@@ -7,17 +7,21 @@ from typing import ClassVar
 
 from rich.segment import Segment
 from textual.binding import Binding, BindingType
-from textual.events import Blur, Click, Focus
+from textual.message import Message
 from textual.strip import Strip
 
 from geode_tui.core import format as fmt
 from geode_tui.core.strings import Strings
-from geode_tui.log.rows import StoredMessage
+from geode_tui.core.text import clean_line
+from geode_tui.log.rows import MessageRow, StoredMessage
 from geode_tui.tui.cells import cut_end, pad
-from geode_tui.tui.conversation.ink import MARGIN, Ink
+from geode_tui.tui.conversation.finding import Finding, FindState
+from geode_tui.tui.conversation.ink import Ink
 from geode_tui.tui.conversation.items import CLOCK, user_strip
 from geode_tui.tui.conversation.model import Place
-from geode_tui.tui.conversation.window import Window
+from geode_tui.tui.conversation.picking import parts_of
+from geode_tui.tui.conversation.pointing import Pointed
+from geode_tui.tui.conversation.search import Hit
 from geode_tui.tui.glyphs import Glyphs
 from geode_tui.tui.keys import letter
 from geode_tui.tui.palette import Palette
@@ -25,7 +29,7 @@ from geode_tui.view.follow import Added, Chunks, Completed, Index, Op
 from geode_tui.view.state import RoundFigures, RunState
 
 
-class Conversation(Window, can_focus=True):
+class Conversation(Pointed, can_focus=True):
     """Entries of a run, drawn in the window that is looked at; it follows the end only from the end.
 
     ``load`` reads a message with its body and is called in a thread; ``redact`` masks secrets in texts.
@@ -60,8 +64,24 @@ class Conversation(Window, can_focus=True):
             show=False,
         ),
         Binding("enter,space", "fold", "Open or close", id="conversation.toggle", show=False),
-        Binding(letter("y"), "copy", "Copy the block", id="conversation.copy", show=False),
+        Binding("J,shift+j,shift+down", "pick(1)", "Select lines downwards", id="conversation.select_down", show=False),
+        Binding("K,shift+k,shift+up", "pick(-1)", "Select lines upwards", id="conversation.select_up", show=False),
+        Binding(letter("y"), "copy", "Copy the selection or block", id="conversation.copy", show=False),
+        Binding("Y,shift+y", "copy_message", "Copy the message", id="conversation.copy_message", show=False),
+        Binding("slash", "find", "Find", id="conversation.find", show=False),
+        Binding(letter("n"), "find_step(1)", "Next match", id="conversation.next_match", show=False),
+        Binding("N,shift+n", "find_step(-1)", "Match before", id="conversation.previous_match", show=False),
     ]
+
+    class FindWanted(Message):
+        """The person wants to look for something."""
+
+    class FindChanged(Message):
+        """A search has got on, or there is none any more."""
+
+        def __init__(self, state: FindState | None) -> None:
+            super().__init__()
+            self.state = state
 
     def __init__(
         self,
@@ -77,10 +97,13 @@ class Conversation(Window, can_focus=True):
         self._state = RunState()
         self._alive = True
         self._figures: tuple[RoundFigures, ...] = ()
-        self._cursor: Place | None = None
-        self._target: tuple[int, int] | None = None
-        """The entry the cursor goes to once it is loaded, and which of its parts: the first (0), or the first (1) or
-        last (-1) that failed or asks."""
+        self._met = False
+        """Whether the run's state is known."""
+        self._finding: Finding | None = None
+        self._find_from: Hit | None = None
+        """Where the view was when the search began."""
+        self._find_line = 0
+        """The line of the match one stands at."""
 
     def begun(self) -> None:
         """Take what came before there was a size."""
@@ -110,6 +133,7 @@ class Conversation(Window, can_focus=True):
                     first, before = 0, stage.total
                 case Added(row=row) | Completed(row=row):
                     stage.put(row)
+                    self._look_again(row)
                     first = 0
                 case Chunks(message_id=message_id, pieces=pieces):
                     first = min(first, stage.stream(message_id, pieces))
@@ -119,12 +143,21 @@ class Conversation(Window, can_focus=True):
         self.settle(anchor, exact=not streams, first=first)
         self.pump()
 
+    def _look_again(self, row: MessageRow) -> None:
+        """A search that goes on, or is done, takes a message that is final now."""
+        index = self.stage.transcript.index_of(row.id) if self.stage is not None else None
+        if self._finding is not None and index is not None and row.status != "open":
+            self._finding.search.look_again(index)
+
     def show_state(self, state: RunState, *, alive: bool = True) -> None:
         """Take the run's figures: how calls stand, what rounds cost. ``alive``: whether a worker holds the run."""
         stage = self.stage
         self._state, self._alive = state, alive
         if stage is None:
             return
+        if not self._met:
+            self._met = True
+            self.repaint()
         tools = state.open_tools if alive else {}
         asking = frozenset(each.call_id for each in state.approvals.values()) if alive else frozenset[str]()
         changed = {i for i in tools.keys() | stage.open_tools.keys() if tools.get(i) != stage.open_tools.get(i)}
@@ -138,12 +171,13 @@ class Conversation(Window, can_focus=True):
         if not changed and not noted:
             return
         anchor = self.place_at_top()
-        stage.refresh_cards(sorted(changed))
+        drawn = stage.refresh_cards(sorted(changed))
         if noted:
             self._figures = figures
             stage.notes = round_notes(figures, self.strings)
-            stage.refresh_notes()
-        self.settle(anchor)
+            drawn = stage.refresh_notes() or drawn
+        if drawn:  # else a text that streams would lose the room it scrolls into
+            self.settle(anchor)
 
     def tick(self, now: float) -> None:
         """The clock moved to ``now`` (epoch seconds): rows of calls that run or wait, and their spinners."""
@@ -162,7 +196,11 @@ class Conversation(Window, can_focus=True):
             self.new_canvas()
 
     def overlay(self, y: int) -> Strip | None:
-        """What covers a line of the text: the turn's prompt in the first, news of the end in the last."""
+        """What covers a line of the text: the turn's prompt in the first, news of the end in the last, and in a run
+        where nothing was said yet what to do.
+        """
+        if self._empty:
+            return self._nothing_said(y)
         if y == 0:
             return self._sticky()
         if self.unseen and not self.following and y == self.size.height - 1:
@@ -171,6 +209,18 @@ class Conversation(Window, can_focus=True):
             text = pad(f"  {words}  G", self.area.width)
             return Strip([Segment(text, self.ink.role("accent", "panel", bold=True))])
         return None
+
+    @property
+    def _empty(self) -> bool:
+        """Whether it is known that nothing was said."""
+        return self._met and not self._state.turn and self.stage is not None and not self.stage.transcript.entries
+
+    def _nothing_said(self, y: int) -> Strip | None:
+        keys = ("conv.empty", "conv.empty_next")
+        first = 1 if self.size.height > len(keys) else 0
+        if self.stage is None or not first <= y < first + len(keys):
+            return None
+        return self.stage.canvas.note(keys[y - first], "text" if y == first else "muted")
 
     def _sticky(self) -> Strip | None:
         """The prompt of the turn in view, where its own first line is above the view."""
@@ -188,184 +238,127 @@ class Conversation(Window, can_focus=True):
         shown = cut_end(text, max(1, room - CLOCK), self.ink.glyphs.cut)
         return user_strip([Segment(pad(shown, room), self.ink.panel)], stage.canvas)
 
-    # -- the cursor ------------------------------------------------------------------------------------------------
+    # -- find ------------------------------------------------------------------------------------------------------
+    @property
+    def found(self) -> FindState | None:
+        """How the search stands; None while there is none."""
+        return self._finding.state if self._finding is not None else None
+
+    def find(self, query: str) -> None:
+        """Look for ``query`` in the whole run, from the place where the search began; empty: for nothing yet."""
+        stage = self.stage
+        if stage is None:
+            return
+        if self._finding is not None:
+            self._finding.end()
+        if self._find_from is None:
+            self._find_from = self._find_start()
+        self._finding = Finding(query, stage, self._find_from, self._find_got_on) if query.strip() else None
+        self._find_got_on()
+
+    def end_find(self) -> None:
+        """Look for nothing any more; the view stays."""
+        if self._finding is not None:
+            self._finding.end()
+        self._finding = self._find_from = None
+        self.repaint()
+
+    def action_find(self) -> None:
+        """Ask what to look for."""
+        self.post_message(self.FindWanted())
+
+    def action_find_step(self, step: int) -> None:
+        """To the next match, or the one before: from the one that is in view, else from the top of the view."""
+        finding, stage = self._finding, self.stage
+        if finding is None or stage is None:
+            return
+        current = finding.current
+        if current is None or not self._in_view(self._find_line):
+            finding.current = None
+            current = self._find_start()
+        finding.step(current, step)
+        self._find_got_on()
+
+    def _find_start(self) -> Hit:
+        """The top of the view."""
+        place = self.place_at_top() or Place(0, 0, 0)
+        item = self.stage.transcript.item_at(place) if self.stage is not None and self.stage.total else None
+        return Hit(place.entry, max(0, item.ordinal) if item is not None else 0, 0)
+
+    def _find_got_on(self) -> None:
+        self._seek()
+        self.repaint()
+        self.pump()
+        self.post_message(self.FindChanged(self.found))
+
+    def _seek(self) -> bool:
+        """Bring the match that is sought into view, as far as its message is here; whether the view moved."""
+        finding, stage = self._finding, self.stage
+        if finding is None or stage is None or finding.sought is None:
+            return False
+        self.following = False
+        top = self.scroll_offset.y
+        entry = finding.sought.entry
+        arrived = finding.arrive()
+        anchor = arrived or Place(entry, 0, 0)
+        self._find_line = stage.transcript.line_of(anchor)
+        if arrived is not None:
+            self._cursor = anchor
+        if self._find_line < top + self.first_row() or self._find_line >= top + self.size.height:
+            top = max(0, self._find_line - self.size.height // 3)
+        self.settle(stage.transcript.locate(top))
+        return True
 
     def decorate(self, strip: Strip, line: int) -> Strip:
-        """The cursor's bar beside its block, and its line marked where it can be opened."""
-        cursor, stage = self._cursor, self.stage
-        if cursor is None or stage is None or not self.has_focus:
-            return strip
-        place = stage.transcript.locate(line)
-        if place is None or place[:2] != cursor[:2]:
-            return strip
-        ink, here = self.ink, place.offset == cursor.offset
-        item = stage.transcript.item_at(place)
-        if item is not None and place.offset < item.before and not here:
-            return strip
-        if here and item is not None and item.foldable:
-            strip = Strip(Segment.apply_style(strip, post_style=ink.selected))
-            strip = strip.extend_cell_length(self.area.width - 1, ink.selected)
-        mark = ink.glyphs.prompt if ink.glyphs.ascii and here else " "
-        bar = Segment(mark, ink.bar if here else ink.bar_rest)
-        return Strip([bar, *strip.extend_cell_length(MARGIN, ink.base).crop(1, None)])
+        """The line with the cursor, the selection and its matches."""
+        strip = super().decorate(strip, line)
+        place = self.stage.transcript.locate(line) if self._finding is not None and self.stage is not None else None
+        return strip if self._finding is None or place is None else self._finding.decorate(strip, place)
 
-    def _set_cursor(self, line: int) -> None:
-        """Put the cursor on ``line`` and bring it into view."""
-        stage = self.stage
-        if stage is None or not stage.total:
-            return
-        line = max(0, min(line, stage.total - 1))
-        self._cursor = stage.transcript.locate(line)
-        top, height = self.scroll_offset.y, self.size.height
-        first = top + (1 if self._sticky() is not None else 0)
-        if line < first:
-            self.scroll_to(y=max(0, line - (1 if line else 0)), animate=False, immediate=True)
-        elif line >= top + height:
-            self.scroll_to(y=line - height + 1, animate=False, immediate=True)
-        self.repaint()
+    def drawn(self) -> bool:
+        """Go on to what was looked for."""
+        moved = super().drawn()
+        return self._seek() or moved
 
-    def _cursor_line(self) -> int | None:
-        """The cursor's line where it is in view."""
-        if self._cursor is None or self.stage is None:
-            return None
-        line = self.stage.transcript.line_of(self._cursor)
-        top = self.scroll_offset.y
-        return line if top <= line < top + self.size.height else None
-
-    def drawn(self) -> None:
-        """Put the cursor on the part of a loaded entry that was looked for."""
-        stage, target = self.stage, self._target
-        items = stage.transcript.entries[target[0]].items if stage is not None and target is not None else None
-        if stage is None or target is None or not items:
-            return
-        self._target = None
-        entry, which = target
-        marked = [number for number, item in enumerate(items) if item.attention] if which else []
-        number = marked[0 if which > 0 else -1] if marked else 0
-        stage.prepare(stage.transcript.line_of(Place(entry, number, 0)), self.size.height, upwards=False)
-        self._set_cursor(stage.transcript.line_of(Place(entry, number, items[number].before)))
-
-    def _go_to(self, entry: int, which: int) -> None:
-        """Bring ``entry`` into view and put the cursor on a part of it (see ``_target``)."""
-        assert self.stage is not None
-        self._target = entry, which
-        line = self.stage.transcript.line_of(Place(entry, 0, 0))
-        self.scroll_to(y=max(0, line - 1), animate=False, immediate=True)
-        self.drawn()
-        self.pump()
-
-    # -- actions ---------------------------------------------------------------------------------------------------
-
-    def action_move(self, step: int) -> None:
-        """The cursor goes a line on; where it is out of view, it enters the view."""
-        at = self._cursor_line()
-        if at is not None:
-            self._set_cursor(at + step)
-        elif self.stage is not None:
-            top = self.scroll_offset.y
-            self._set_cursor(top + 1 if step > 0 else min(top + self.size.height, self.stage.total) - 1)
-
-    def action_half_page(self, step: int) -> None:
-        """Half a page on, the cursor with it."""
-        at = self._cursor_line()
-        half = max(1, self.size.height // 2) * step
-        self.scroll_to(y=self.scroll_offset.y + half, animate=False, immediate=True)
-        self._set_cursor((self.scroll_offset.y + 1) if at is None else at + half)
-
-    def action_top(self) -> None:
-        """To the beginning."""
-        self.scroll_to(y=0, animate=False, immediate=True)
-        self._set_cursor(0)
-
-    def action_bottom(self) -> None:
-        """To the live end."""
-        self.following, self.unseen = True, 0
-        if self.stage is not None:
-            self.settle(None)
-            self._set_cursor(self.stage.total - 1)
-        self.pump()
-
-    def action_round(self, step: int) -> None:
-        """To the next round or prompt, or the one before."""
-        here = self._here()
-        if self.stage is None or here is None:
-            return
-        found = self.stage.transcript.round_beside(here.entry, step)
-        if found is not None:
-            self._go_to(found, 0)
-
-    def action_attention(self, step: int) -> None:
-        """To the next block that failed, was refused or asks, or the one before."""
-        stage, here = self.stage, self._here()
-        if stage is None or here is None:
-            return
-        entries = stage.transcript.entries
-        marked = [number for number, item in enumerate(entries[here.entry].items or ()) if item.attention]
-        beyond = [number for number in marked if (number - here.item) * step > 0]
-        if beyond:
-            number = beyond[0 if step > 0 else -1]
-            before = entries[here.entry].items[number].before  # type: ignore[index]
-            self._set_cursor(stage.transcript.line_of(Place(here.entry, number, before)))
-            return
-        index = here.entry + step
-        while 0 <= index < len(entries):
-            if stage.transcript.needs_attention(index, stage.asking):
-                self._go_to(index, step)
-                return
-            index += step
-
-    def _here(self) -> Place | None:
-        """The cursor's place where it is in view, else the top of the view."""
-        return self._cursor if self._cursor_line() is not None else self.place_at_top()
-
-    def action_fold(self) -> None:
-        """Open or close the card or the thinking under the cursor."""
-        stage, cursor = self.stage, self._cursor
-        if stage is None or cursor is None:
-            return
-        anchor = self.place_at_top()
-        self.following = False
-        if stage.toggle(cursor):
-            item = stage.transcript.item_at(cursor)
-            self._cursor = cursor._replace(offset=item.before if item is not None else 0)
-        self.settle(anchor)
-        self.pump()
+    # -- copying ---------------------------------------------------------------------------------------------------
+    @property
+    def has_selection(self) -> bool:
+        """Whether something is selected."""
+        return self._picked is not None
 
     def action_copy(self) -> None:
-        """Copy the source text of the block under the cursor."""
-        if self.stage is None or self._cursor is None:
+        """Copy what is selected, else the source text of the block under the cursor."""
+        stage, span = self.stage, self.span
+        if stage is None:
             return
-        item = self.stage.transcript.item_at(self._cursor)
-        source = self._redact(item.source) if item is not None else ""
-        if source:
-            self.app.copy_to_clipboard(source)
-            self.notify(self.strings.t("conv.copied", n=f"{len(source):,}"), markup=False)
-
-    def on_click(self, event: Click) -> None:
-        """A click puts the cursor there and opens or closes a card."""
-        if self.stage is None or self.overlay(event.y) is not None:
-            if event.y and self.unseen:
-                self.action_bottom()
+        if span is not None:
+            parts = parts_of(stage, span)
+            if any(isinstance(part, int) for part in parts):
+                self._copy_later(lambda: "".join(p if isinstance(p, str) else stage.whole(p) for p in parts))
+            else:
+                self._copy("".join(map(str, parts)))
             return
-        place = self.stage.transcript.locate(self.scroll_offset.y + event.y)
-        if place is None:
-            return
-        self._cursor = place
-        item = self.stage.transcript.item_at(place)
-        if item is not None and item.foldable and place.offset >= item.before:
-            self.action_fold()
-        self.repaint()
+        item = stage.transcript.item_at(self._cursor) if self._cursor is not None else None
+        self._copy(item.source if item is not None else "")
 
-    def on_focus(self, _: Focus) -> None:
-        """Show the cursor, at the last line in view where it has no place yet."""
-        if self.stage is not None and self._cursor_line() is None:
-            line = min(self.scroll_offset.y + self.size.height, self.stage.total) - 1
-            self._cursor = self.stage.transcript.locate(line)
-        self.repaint()
+    def action_copy_message(self) -> None:
+        """Copy the whole message under the cursor."""
+        stage, here = self.stage, self._here()
+        if stage is not None and here is not None:
+            message_id = stage.transcript.entries[here.entry].row.id
+            self._copy_later(lambda: stage.whole(message_id))
 
-    def on_blur(self, _: Blur) -> None:
-        """Hide the cursor."""
-        self.repaint()
+    def _copy_later(self, read: Callable[[], str]) -> None:
+        assert self.stage is not None
+        self.stage.loader.ask(read, self._copy, lambda error: self._say("conv.trouble_short", str(error)))
+
+    def _copy(self, text: str) -> None:
+        if text := self._redact(text):
+            self.app.copy_to_clipboard(text)
+            self._say("conv.copied", fmt.tokens(len(text)))
+
+    def _say(self, key: str, detail: str) -> None:
+        self.notify(self.strings.t(key, n=clean_line(self._redact(detail))), markup=False)
 
 
 def round_notes(figures: Sequence[RoundFigures], strings: Strings) -> dict[tuple[int, int], str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from time import monotonic
 from typing import ClassVar
 
@@ -24,6 +25,8 @@ from geode_tui.tui.conversation.stage import Stage
 from geode_tui.tui.glyphs import Glyphs
 from geode_tui.tui.palette import Palette
 
+WARM_AFTER_S = 0.5
+"""Until then the thread reads what is looked at first."""
 FAST_S = 0.35
 """New lines that come closer together than this make the view jump further (PERFORMANCE.md D2)."""
 
@@ -79,15 +82,16 @@ class Window(ScrollView):
     def begun(self) -> None:
         """There is a stage now."""
 
-    def drawn(self) -> None:
-        """A slice of drawing is done."""
+    def drawn(self) -> bool:
+        """A slice of drawing is done; True where that made the view go elsewhere."""
+        return False
 
     def overlay(self, y: int) -> Strip | None:
         """What covers line ``y`` of the view."""
         raise NotImplementedError
 
     def decorate(self, strip: Strip, line: int) -> Strip:
-        """The picture of a line with the cursor on it, where it is there."""
+        """The picture of a line with what is marked in it: the cursor, a selection, matches."""
         raise NotImplementedError
 
     @property
@@ -123,7 +127,7 @@ class Window(ScrollView):
         canvas = Canvas(self.ink, self.area.width, self.strings)
         self.stage = Stage(self._load, self._redact, canvas, self._loader, self._delivered)
         self.begun()
-        self.call_after_refresh(self._loader.ask, warm, _nothing, _nothing)
+        self.set_timer(WARM_AFTER_S, partial(self._loader.ask, warm, _nothing, _nothing))
 
     def new_canvas(self) -> None:
         """The width or the colours are others."""
@@ -202,7 +206,8 @@ class Window(ScrollView):
             return
         anchor, total = self.place_at_top(), self.stage.total
         more = self.prepare()
-        self.drawn()
+        if self.drawn():
+            anchor = self.place_at_top()
         if more or self.stage.total != total:
             self.settle(anchor)
             self.pump()

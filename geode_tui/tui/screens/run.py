@@ -10,6 +10,7 @@ from textual.message import Message
 from textual.timer import Timer
 
 from geode_tui.core.text import clean
+from geode_tui.tui.conversation.view import Conversation
 from geode_tui.tui.look import Look
 from geode_tui.tui.presenter import cost_lines
 from geode_tui.tui.screens.help import help_lines
@@ -20,6 +21,7 @@ from geode_tui.tui.source import RunSource, SourceError
 from geode_tui.tui.widgets.approval import ApprovalPanel
 from geode_tui.tui.widgets.approval_body import ApprovalBody
 from geode_tui.tui.widgets.composer import Entry
+from geode_tui.tui.widgets.find import FindBar
 from geode_tui.tui.widgets.gauge import Gauge
 from geode_tui.tui.widgets.tabs import TABS, TabRow
 from geode_tui.view.follow import Batch
@@ -28,10 +30,6 @@ from geode_tui.view.state import OpenApproval
 
 ARMED_S = 3.0
 """Seconds in which a second esc interrupts."""
-TOAST_S = 4.0
-ERROR_TOAST_S = 3_600.0
-"""An error stays until esc (SCREENS.md 10)."""
-MOST_TOASTS = 3
 
 
 class RunScreen(RunView):
@@ -44,27 +42,40 @@ class RunScreen(RunView):
         Binding("escape", "escape", "Close, or interrupt when pressed twice", id="run.escape"),
         Binding("ctrl+c", "copy_or_clear", "Copy a selection, or clear the composer", id="run.copy", priority=True),
         Binding("ctrl+p", "palette", "Everything you can do here", id="run.palette", priority=True),
+        Binding("ctrl+f", "find", "Find in the conversation", id="run.find", priority=True),
         Binding("f1,question_mark", "help", "Help", id="run.help"),
         Binding("ctrl+l", "app.redraw", "Redraw the screen", id="run.redraw", priority=True),
         Binding("1,alt+1", "tab('conversation')", "Conversation", id="run.tab_1"),
         Binding("2,alt+2", "tab('events')", "Events", id="run.tab_2"),
+        Binding("0,alt+0,f2", "home", "All runs", id="run.home"),
     ]
 
-    class ThemeChosen(Message):
-        """The person wants another theme."""
+    class HomeWanted(Message):
+        """The person wants to see all runs."""
 
-        def __init__(self, name: str) -> None:
-            super().__init__()
-            self.name = name
-
-    def __init__(self, source: RunSource, look: Look, themes: tuple[str, ...] = (), *, motion: bool = True) -> None:
-        super().__init__(source, look, motion=motion)
+    def __init__(
+        self,
+        source: RunSource,
+        look: Look,
+        themes: tuple[str, ...] = (),
+        *,
+        motion: bool = True,
+        first: str = "",
+        home: bool = False,
+    ) -> None:
+        """``first`` is sent as soon as the screen is there. For ``home`` see `RunView`."""
+        super().__init__(source, look, motion=motion, home=home)
+        self._first = first
         self._themes = tuple(sorted(themes))
         self._disarm: Timer | None = None
 
     def on_mount(self) -> None:
         """Bring earlier prompts into the composer's history. Textual calls the base's handler by itself."""
         self.run_worker(self._seed(), group="seed")
+        if self._first:
+            self.composer.entry.remember(self._first)
+            order = Order("submit", {"text": self._first, "later": False})
+            self.run_worker(self._send(order, typed=self._first), group="send")
 
     async def _seed(self) -> None:
         try:
@@ -181,17 +192,25 @@ class RunScreen(RunView):
 
     # -- interrupting -------------------------------------------------------------------------------------------------
     def action_escape(self) -> None:
-        """Close the topmost thing; while a turn runs, arm and then interrupt."""
-        if self.get_selected_text():
-            self.clear_selection()
-        elif self.query("Toast"):
-            self.app.clear_notifications()
-        elif self.newest is None or not self.newest.state.turn_open:
-            self.composer.entry.focus()
+        """Close the topmost thing, and with nothing to close go home; while a turn runs, arm and then interrupt."""
+        if self.close_topmost():
+            return
+        entry = self.composer.entry
+        if self.newest is None or not self.newest.state.turn_open:
+            if self._armed:  # the turn ended while the second esc was on its way
+                self._arm(False)
+            elif entry.has_focus and not entry.text:
+                self.action_home()
+            entry.focus()
         elif self._armed:
             self.run_worker(self._send(Order("interrupt", {})), group="send")
         elif not self.steering.interrupting(self.newest.state):
             self._arm(True)
+
+    def action_home(self) -> None:
+        """To all runs, where there is such a screen."""
+        if self.has_home:
+            self.post_message(self.HomeWanted())
 
     def _arm(self, armed: bool) -> None:
         if self._disarm is not None:
@@ -206,17 +225,38 @@ class RunScreen(RunView):
             self.steering.interrupt_asked(self.newest.state.turn)
         self.represent()
 
-    def action_copy_or_clear(self) -> None:
-        """Copy a selection, else clear the composer, else as esc. It never leaves."""
-        entry = self.composer.entry
-        if selected := (entry.selected_text if entry.has_focus else "") or self.get_selected_text():
-            self.app.copy_to_clipboard(selected)
-            self.say(self.look.t("screen.copied"))
-        elif entry.text and entry.has_focus:
-            entry.remember(entry.whole_text())
-            entry.clear_text()
+    # -- finding and copying ------------------------------------------------------------------------------------------
+    def action_find(self) -> None:
+        """Ask what to look for in the conversation."""
+        self.choose_tab("conversation")
+        self.find.open()
+
+    def on_conversation_find_wanted(self, event: Conversation.FindWanted) -> None:
+        """The conversation's own key for it."""
+        event.stop()
+        self.action_find()
+
+    def on_conversation_find_changed(self, event: Conversation.FindChanged) -> None:
+        """The search has got on."""
+        event.stop()
+        self.find.show(event.state)
+
+    def close_topmost(self) -> bool:
+        """Drop a selection, else the search, else what every screen closes."""
+        if self.conversation.has_selection:
+            self.conversation.pick(None)
+        elif self.find.opened:
+            self.find.action_close()
         else:
-            self.action_escape()
+            return super().close_topmost()
+        return True
+
+    def action_copy_or_clear(self) -> None:
+        """Copy what is selected in the conversation; else as on every screen."""
+        if self.conversation.has_selection:
+            self.conversation.action_copy()
+        else:
+            super().action_copy_or_clear()
 
     # -- panes --------------------------------------------------------------------------------------------------------
     def on_tab_row_chosen(self, event: TabRow.Chosen) -> None:
@@ -230,7 +270,7 @@ class RunScreen(RunView):
 
     def action_help(self) -> None:
         """What every key and command does."""
-        panes = (type(self), type(self.app), Entry, type(self.conversation), type(self.events), ApprovalBody)
+        panes = (type(self), type(self.app), Entry, type(self.conversation), FindBar, type(self.events), ApprovalBody)
         self.app.push_screen(ReadScreen(self.look, self.look.t("help.title"), help_lines(panes, self.look)))
 
     def action_status(self) -> None:
@@ -274,6 +314,8 @@ class RunScreen(RunView):
             out.insert(0, Choice("needs", t("hint.answer"), "ctrl+g"))
         if running:
             out.append(Choice("interrupt", t("hint.interrupt"), "esc esc"))
+        if self.has_home:
+            out.append(Choice("home", t("key.run.home"), "f2"))
         readings = ("status", "cost", "context", "help", "quit")
         out += [Choice(name, t(f"slash.help_{name}"), f"/{name}") for name in readings]
         out += [Choice(f"theme:{name}", t("palette.theme", name=name), "/theme") for name in self._themes]
@@ -289,15 +331,7 @@ class RunScreen(RunView):
             self.action_needs()
         elif name == "interrupt":
             self.run_worker(self._send(Order("interrupt", {})), group="send")
+        elif name == "home":
+            self.action_home()
         elif name:
             self._do(Local(name))
-
-    # -- toasts -------------------------------------------------------------------------------------------------------
-    def say(self, text: str, *, error: bool = False) -> None:
-        """A line for what cannot be seen elsewhere; an error stays until esc."""
-        if len(self.query("Toast")) >= MOST_TOASTS:
-            self.app.clear_notifications()
-        if error:
-            self.app.notify(self.look.line(text), severity="error", timeout=ERROR_TOAST_S, markup=False)
-        else:
-            self.app.notify(self.look.line(text), timeout=TOAST_S, markup=False)

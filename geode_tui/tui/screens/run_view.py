@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
-from rich.segment import Segment
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
-from textual.geometry import Size
-from textual.screen import Screen
-from textual.strip import Strip
 from textual.timer import Timer
 
 from geode_tui.tui.conversation.view import Conversation
 from geode_tui.tui.frames import FramePump
 from geode_tui.tui.hints import Area, hints
-from geode_tui.tui.keys import shown
 from geode_tui.tui.layout import Form, form_for, panel_height
 from geode_tui.tui.look import Look
 from geode_tui.tui.presenter import Presented, present
-from geode_tui.tui.rows import row
+from geode_tui.tui.screens.base import BaseScreen, TooSmall
 from geode_tui.tui.source import Feed, RunSource
 from geode_tui.tui.steering import Steering
 from geode_tui.tui.widgets.approval import ApprovalPanel
 from geode_tui.tui.widgets.composer import Composer
 from geode_tui.tui.widgets.edge import Edge, PolicyLine
 from geode_tui.tui.widgets.events import EventsPane, EventsView
+from geode_tui.tui.widgets.find import FindBar
 from geode_tui.tui.widgets.footer import Footer, FooterView
 from geode_tui.tui.widgets.header import Header
 from geode_tui.tui.widgets.notice import Line, Notices
-from geode_tui.tui.widgets.pane import Pane
 from geode_tui.tui.widgets.side import Side
 from geode_tui.tui.widgets.strip import FigureStrip
 from geode_tui.tui.widgets.tabs import TABS, TabRow
@@ -44,30 +40,20 @@ CLOCK_S = 1.0
 SPINNER_S = 1 / 8
 
 
-class TooSmall(Pane):
-    """The one line of a terminal without room."""
-
-    def build(self, size: Size) -> list[Strip]:
-        """The line."""
-        return [row([Segment(self.look.t("screen.too_small"))], [], size.width, self.plane, self.look.glyphs.cut)]
-
-
-class RunView(Screen[None]):
+class RunView(BaseScreen):
     """See the module. `RunScreen` adds what the person can do."""
 
-    AUTO_FOCUS = "#entry"
-
-    def __init__(self, source: RunSource, look: Look, *, motion: bool = True) -> None:
-        super().__init__()
+    def __init__(self, source: RunSource, look: Look, *, motion: bool = True, home: bool = False) -> None:
+        """With ``home`` there is a home screen to go to."""
+        super().__init__(look)
         self.source = source
-        self.look = look
         self.steering = Steering(source)
         self.newest: Batch | None = None
         self.presented: Presented | None = None
         self.form = Form()
+        self.has_home = home
         self._motion = motion
         self._armed = False
-        self._keys: dict[str, str] = {}
         self._feed: Feed | None = None
         self._pump: FramePump | None = None
         self._clock: Timer | None = None
@@ -76,11 +62,12 @@ class RunView(Screen[None]):
         self.tabs = TabRow(look)
         self.conversation = Conversation(source.load, look.strings, look.glyphs, look.palette, look.redact)
         self.conversation.id = "conversation"
+        self.find = FindBar(look, self.conversation)
         self.events = EventsPane(look)
         self.strip = FigureStrip(look)
         self.notices = Notices(look)
         self.approval = ApprovalPanel(look, source.arguments)
-        self.composer = Composer(look)
+        self.composer = Composer(look, source.paths)
         self.side = Side(look)
         self.edge = Edge(look, id="edge")
         self.policy = PolicyLine(look)
@@ -94,6 +81,7 @@ class RunView(Screen[None]):
         with Horizontal(id="body"):
             with Vertical(id="main"):
                 yield self.conversation
+                yield self.find
                 yield self.events
                 yield self.strip
                 yield self.approval
@@ -110,7 +98,7 @@ class RunView(Screen[None]):
         self.events.display = False
         self.notices.show(())
         self._take_form(form_for(self.app.size.width, self.app.size.height))
-        self.bindings_updated_signal.subscribe(self, self._learn_keys)
+        self.bindings_updated_signal.subscribe(self, self.learn_keys)
         self.watch(self.app, "app_focus", self.represent, init=False)
         self.set_timer(OPENING_S, self._say_opening)
         self.call_after_refresh(self._start)
@@ -120,12 +108,12 @@ class RunView(Screen[None]):
         self._feed = self.source.follower(self._pump.wake)
         self._feed.start()
 
-    def on_unmount(self) -> None:
+    async def on_unmount(self) -> None:
         """Stop following."""
         if self._pump is not None:
             self._pump.stop()
         if self._feed is not None:
-            self._feed.stop()
+            await asyncio.to_thread(self._feed.stop)
 
     def nudge(self) -> None:
         """A command was written."""
@@ -237,6 +225,8 @@ class RunView(Screen[None]):
     def choose_tab(self, tab: str) -> None:
         """Show a tab, with the focus in it unless something is being written."""
         typing = self.area == "composer"
+        if tab != "conversation":
+            self.find.action_close()
         self.tabs.choose(tab)
         self.conversation.display = tab == "conversation"
         self.events.display = tab == "events"
@@ -254,30 +244,21 @@ class RunView(Screen[None]):
             return "composer"
         if self.events.has_focus:
             return "events"
+        if self.find.entry.has_focus:
+            return "find"
         return "side" if self.side.has_focus else "conversation"
 
     def show_hints(self) -> None:
         """The footer's keys for where the focus is."""
         running = self.newest is not None and self.newest.state.turn_open
         needs = self.presented is not None and self.presented.header.needs > 0
-        keys = hints(self.area, self.look, self._keys, needs=needs, running=running)
+        keys = hints(self.area, self.look, self._keys, needs=needs, running=running, home=self.has_home)
         tab = "" if self.form.tabs else f"{TABS.index(self.tab) + 1}/{len(TABS)}"
         self.footer.show(FooterView(keys, self.look.t("esc.armed") if self._armed else "", tab))
-
-    def _learn_keys(self, _: object = None) -> None:
-        """Other keys work now: the focus has moved, or a key was given another place. Asked for only then, since it
-        takes Textual over a millisecond to say.
-        """
-        active = [a.binding for a in self.active_bindings.values()]
-        self._keys = {b.id: shown(b.key) for b in reversed(active) if b.id}
-        self.show_hints()
 
     # -- look ---------------------------------------------------------------------------------------------------------
     def set_look(self, look: Look) -> None:
         """Take another look everywhere."""
-        self.look = look
+        super().set_look(look)
         self.conversation.set_palette(look.palette)
-        for pane in self.query(Pane):
-            pane.set_look(look)
         self.approval.set_look(look)
-        self.composer.set_look(look)

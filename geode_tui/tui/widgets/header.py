@@ -19,8 +19,9 @@ from geode_tui.tui.cells import segments_width, width_of
 from geode_tui.tui.look import Look
 from geode_tui.tui.rows import GAP, row
 from geode_tui.tui.widgets.gauge import chip
+from geode_tui.tui.widgets.marks import state_mark
 from geode_tui.tui.widgets.pane import Pane
-from geode_tui.view.selectors import Status, ending_tone
+from geode_tui.view.selectors import Status
 
 SHORT_BELOW = 60
 """Width below which words are shortened (``r37``, ``1``)."""
@@ -114,7 +115,7 @@ class Header(Pane):
 
     def _state(self, view: HeaderView, width: int) -> list[Segment]:
         palette, status = self.look.palette, view.status
-        symbol, color = self._symbol(status)
+        symbol, color = state_mark(self.look, status, self._frame)
         out = [Segment(symbol, palette.style(color, bold=True))]
         if words := self._words(view, width):
             loud = color if status.kind in {"dead", "not_answering"} else ""
@@ -131,21 +132,6 @@ class Header(Pane):
             clock = fmt.hours(status.elapsed_s) if short else fmt.duration(status.elapsed_s)
             out.append([Segment(f" {clock}")])
         return out
-
-    def _symbol(self, status: Status) -> tuple[str, str]:
-        palette, glyphs = self.look.palette, self.look.glyphs
-        if status.kind in {"running", "waiting"}:
-            return glyphs.spinner[self._frame % len(glyphs.spinner)], palette.ok
-        if status.kind == "dead":
-            return glyphs.failed, palette.crit
-        if status.kind == "not_answering":
-            return glyphs.warning, palette.warn
-        return {
-            "ok": (glyphs.ok, palette.ok),
-            "stopped": (glyphs.stopped, palette.warn),
-            "failed": (glyphs.failed, palette.crit),
-            "none": (glyphs.pending, palette.muted),
-        }[ending_tone(status.ending)]
 
     def _words(self, view: HeaderView, width: int) -> str:
         """The state in words; a plain running state needs none beside its spinner."""

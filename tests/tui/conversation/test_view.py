@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 from geode_tui.core.messages import Message, TextBlock, ThinkingBlock, ToolCallBlock
 from geode_tui.core.strings import Strings
 from geode_tui.log.rows import MessageRow, ResultMeta
-from geode_tui.tui.conversation.stage import KEEP_LINES
+from geode_tui.tui.conversation.drawing import KEEP_LINES
 from geode_tui.tui.conversation.view import Conversation, round_notes
 from geode_tui.tui.glyphs import Glyphs
 from geode_tui.view.follow import Added, Completed, Index
