@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: run test lint types contracts check clean third-party
+.PHONY: run test lint types contracts check bench fixtures clean third-party
 
 run: $(STAMP)
 	$(BIN)/geode-tui $(ARGS)
@@ -14,6 +14,14 @@ test: $(STAMP) lint types contracts
 
 check: test
 	$(BIN)/python -m pytest -m long $(ARGS)
+
+# Measurements beside their limits: ARGS='--quick', ARGS='--only first-paint,attach', ARGS=--json.
+bench: $(STAMP)
+	@$(BIN)/python -m tests.bench $(ARGS)
+
+# The large stores that they read, kept in the system's temporary folder.
+fixtures: $(STAMP)
+	@$(BIN)/python -m tests.bench --fixtures
 
 lint: $(STAMP)
 	$(BIN)/ruff check geode_tui tests
