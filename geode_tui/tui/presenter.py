@@ -110,10 +110,12 @@ def _state_lines(state: RunState, status: Status, look: Look, *, busy: bool) -> 
         return [Line(look.t("error.worker", n=state.round), "crit")]
     if status.kind == "not_answering":
         return [Line(look.t("notice.not_answering", pid=state.pid), "warn")]
-    if busy or state.turn_open or not status.resumable:
+    if busy or state.turn_open:
         return []
-    line = f"{look.line(ending_line(state, look.strings))}   {look.t('notice.resume')}"
     detail = [Line(look.line(state.ended_detail), "warn")] if state.ended_detail else []
+    if not status.resumable:
+        return detail
+    line = f"{look.line(ending_line(state, look.strings))}   {look.t('notice.resume')}"
     return [Line(line, "warn"), *detail]
 
 

@@ -63,6 +63,15 @@ async def test_the_strip_and_the_offline_notice_stand_where_there_is_no_side_col
         assert driven.sees("No language model is answering")
 
 
+async def test_an_end_that_resuming_does_not_help_says_why_and_what_to_do() -> None:
+    ended = running_state(
+        turn_open=False, termination_reason="context_exhausted", ended_detail="it no longer fits; start a new session"
+    )
+    async with opened(ended, FREE, size=(80, 24)) as driven:
+        assert driven.sees("it no longer fits; start a new session")
+        assert not driven.sees("enter resumes")
+
+
 async def test_only_parts_whose_slice_changed_are_painted_again() -> None:
     async with opened(size=(120, 40)) as driven:
         painted: list[str] = []
