@@ -16,15 +16,18 @@ APP = "geode-tui"
 
 
 class Project(msgspec.Struct, frozen=True):
-    """A project: its resolved root. ``at_home`` when geode-tui was started in the home folder itself."""
+    """A project: its resolved root. ``at_home`` when geode-tui was started in the home folder itself: ``~/.geode`` is
+    another program's and is never written, so such runs are kept under ``kept``.
+    """
 
     root: Path
     at_home: bool = False
+    kept: Path | None = None
 
     @property
     def geode(self) -> Path:
         """The project's ``.geode`` folder."""
-        return self.root / ".geode"
+        return self.root / ".geode" if self.kept is None else self.kept
 
     @property
     def store(self) -> Path:
@@ -60,6 +63,11 @@ class UserFolders(msgspec.Struct, frozen=True):
         return self.data / "usage"
 
     @property
+    def home_runs(self) -> Path:
+        """What ``.geode`` is to a project, for runs in the home folder."""
+        return self.data / "home"
+
+    @property
     def themes(self) -> Path:
         """The person's own themes."""
         return self.config / "themes"
@@ -80,9 +88,14 @@ def user_folders(environment: Mapping[str, str]) -> UserFolders:
     return UserFolders(Path(dirs.user_config_dir), Path(dirs.user_data_dir), Path(dirs.user_state_dir))
 
 
-def find_project(start: Path, home: Path) -> Project:
+def home_of(environment: Mapping[str, str]) -> Path:
+    """The person's home folder."""
+    return Path(environment.get("HOME") or Path.home())
+
+
+def find_project(start: Path, home: Path, kept: Path | None = None) -> Project:
     """The nearest folder upwards that holds our store or settings, not above the git root and never the home folder
-    or a file-system root; else the git root; else ``start``.
+    or a file-system root; else the git root; else ``start``. ``kept`` is where runs in the home folder are kept.
     """
     start, home = start.resolve(), home.resolve()
     git_root: Path | None = None
@@ -94,9 +107,14 @@ def find_project(start: Path, home: Path) -> Project:
         if (folder / ".git").exists():
             git_root = folder
             break
-    if git_root is not None:
-        return Project(git_root)
-    return Project(start, at_home=start == home)
+    return project_at(git_root or start, home, kept)
+
+
+def project_at(root: Path, home: Path, kept: Path | None = None) -> Project:
+    """The project whose root is known."""
+    if root.resolve() == home.resolve():
+        return Project(root, at_home=True, kept=kept)
+    return Project(root)
 
 
 def read_toml(path: Path) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from geode_tui.core.text import Redactor, clean, secret_values
 from geode_tui.log.rows import SessionRow
 from geode_tui.log.store import StoreError, connect, create
 from geode_tui.log.transcript import Transcript
-from geode_tui.paths import Project, UserFolders, find_project, load_settings, user_folders
+from geode_tui.paths import Project, UserFolders, find_project, home_of, load_settings, user_folders
 
 
 class Env:
@@ -38,7 +38,7 @@ class Env:
         """
         self.environment = environment
         self.folders: UserFolders = user_folders(environment)
-        self.project = project or find_project(cwd, Path(environment.get("HOME") or Path.home()))
+        self.project = project or find_project(cwd, home_of(environment), self.folders.home_runs)
         self.redact = Redactor(secret_values(environment.items()))
         self.trouble = ""
         try:

@@ -10,7 +10,7 @@ from geode_tui.cli.env import Env, refuse_inside
 from geode_tui.cli.errors import CliError
 from geode_tui.core.settings import GUARDED, SettingsError, flatten, guarded_hash
 from geode_tui.log.store import private_folder, write_private
-from geode_tui.paths import Project, UserFolders, read_toml, trusted_hashes
+from geode_tui.paths import Project, UserFolders, home_of, project_at, read_toml, trusted_hashes
 
 
 class Guarded(msgspec.Struct, frozen=True):
@@ -40,7 +40,9 @@ def give_trust(folders: UserFolders, project: Project, settings: Guarded) -> Non
 def trust(env: Env, path: Path | None) -> int:
     """Trust the project's guarded settings as they are now. Raises `CliError`."""
     refuse_inside(env.environment, "trust")
-    project = env.project if path is None else Project(path.resolve())
+    project = (
+        env.project if path is None else project_at(path.resolve(), home_of(env.environment), env.folders.home_runs)
+    )
     if not project.root.is_dir():
         raise CliError(f"{project.root} is no folder")
     settings = guarded(project)

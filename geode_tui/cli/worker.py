@@ -27,7 +27,7 @@ from geode_tui.log.lease import Held, Lease, LeaseNote, lock_path
 from geode_tui.log.store import StoreError, connect, create, private_folder, write_private
 from geode_tui.log.transcript import Transcript
 from geode_tui.log.writer import Fenced, Writer
-from geode_tui.paths import Project
+from geode_tui.paths import Project, home_of, project_at, user_folders
 from geode_tui.providers.registry import NoProvider, build, choose
 from geode_tui.routes.catalog import Catalog
 from geode_tui.runtime.clock import SystemClock
@@ -56,7 +56,7 @@ def main() -> int:
 def serve(root: Path, session_id: str, *, probe: Probe = no_probe, leave_s: float = LEAVE_S) -> int:
     """Own ``session_id`` of the project at ``root`` until there is nothing more to do. Returns an exit status."""
     check_id(session_id)
-    project = Project(root)
+    project = project_at(root, home_of(os.environ), user_folders(os.environ).home_runs)
     env = Env(root, os.environ, project=project)
     log_file = _logging(env, session_id)
     error_file = error_path(project, session_id)

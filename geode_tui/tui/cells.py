@@ -103,7 +103,7 @@ def line_starts(text: str, width: int) -> list[int]:
         if used + size <= width:
             used += size
         elif word[0] == " ":
-            used = width
+            used = width + 1  # they hang over: not even a character without width belongs on this line any more
         else:
             if at > starts[-1]:
                 starts.append(at)

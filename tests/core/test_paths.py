@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from geode_tui.core.settings import SettingsError, guarded_hash
-from geode_tui.paths import Project, find_project, load_settings, read_toml, user_folders
+from geode_tui.paths import Project, find_project, load_settings, project_at, read_toml, user_folders
 
 
 @pytest.fixture
@@ -112,3 +112,10 @@ def test_flags_win_and_those_not_given_say_nothing(tmp_path: Path) -> None:
     folders = user_folders({"GEODE_TUI_HOME": str(tmp_path)})
     found = load_settings(project, folders, {"GEODE_MODEL": "env"}, {"model": "flag", "approve": None})
     assert (found.settings.model, found.origins) == ("flag", {"model": "flags"})
+
+
+def test_runs_in_the_home_folder_are_kept_in_a_folder_of_our_own(tmp_path: Path) -> None:
+    home, kept = folder(tmp_path / "home"), tmp_path / "kept"
+    assert find_project(home, home, kept).geode == kept
+    assert project_at(home, home, kept).store == kept / "sessions.db"
+    assert find_project(folder(home / "code"), home, kept).geode == home / "code" / ".geode"

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.segment import Segment
 
@@ -45,6 +45,7 @@ def test_a_path_loses_its_front() -> None:
     assert cut_front("src/geode/parser/core.py", 15, "..") == "..arser/core.py"
 
 
+@example("aa \u200d", 2)
 @given(words, st.integers(0, 30))
 def test_wrapped_lines_fit_and_lose_only_spaces(text: str, width: int) -> None:
     for starts in (line_starts(text, width), chop_starts(text, width)):
