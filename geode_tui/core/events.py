@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterator
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -95,8 +96,8 @@ class PromptAssembled(Payload, frozen=True):
     prompt_len: int
 
 
-class LlmCallStarted(Payload, frozen=True):
-    """Intent to send a request; ``worst_micro`` bounds what it can cost, None where no price is known."""
+class LlmCall(Payload, frozen=True):
+    """What every event of one attempt at a request names. No event itself."""
 
     call_id: str
     attempt: int
@@ -104,6 +105,11 @@ class LlmCallStarted(Payload, frozen=True):
     model: str
     provider: str
     source: str
+
+
+class LlmCallStarted(LlmCall, frozen=True):
+    """Intent to send a request; ``worst_micro`` bounds what it can cost, None where no price is known."""
+
     effort: str | None
     max_tokens: int
     context: ContextFigures
@@ -111,15 +117,9 @@ class LlmCallStarted(Payload, frozen=True):
     forced: bool = False
 
 
-class LlmCallEnded(Payload, frozen=True):
+class LlmCallEnded(LlmCall, frozen=True):
     """A complete answer. ``context`` is the gauge with the provider's own count of the prompt."""
 
-    call_id: str
-    attempt: int
-    purpose: str
-    model: str
-    provider: str
-    source: str
     latency_ms: int
     usage: Usage
     cost_micro: int | None
@@ -131,15 +131,9 @@ class LlmCallEnded(Payload, frozen=True):
     simulated: bool = False
 
 
-class LlmCallFailed(Payload, frozen=True):
+class LlmCallFailed(LlmCall, frozen=True):
     """An attempt without a complete answer. ``usage`` is the last known figure: a lower bound of what was billed."""
 
-    call_id: str
-    attempt: int
-    purpose: str
-    model: str
-    provider: str
-    source: str
     error_type: str
     severity: str
     message: str
@@ -363,7 +357,16 @@ def event_name(kind: type[Payload]) -> str:
     return re.sub(r"(?<=.)(?=[A-Z])", "_", kind.__name__).lower()
 
 
-CATALOGUE: dict[str, type[Payload]] = {event_name(kind): kind for kind in Payload.__subclasses__()}
+def _kinds(base: type[Payload]) -> Iterator[type[Payload]]:
+    """The payloads below ``base``: those that nothing is made of."""
+    for kind in base.__subclasses__():
+        if kind.__subclasses__():
+            yield from _kinds(kind)
+        else:
+            yield kind
+
+
+CATALOGUE: dict[str, type[Payload]] = {event_name(kind): kind for kind in _kinds(Payload)}
 """Every event this program writes, by name."""
 
 LEGACY_NAMES = {
