@@ -14,6 +14,8 @@ test: $(STAMP) lint types contracts
 
 check: test
 	$(BIN)/python -m pytest -m long $(ARGS)
+	$(BIN)/python -m pytest -m "not long" -n 2 --hypothesis-profile wide tests/core tests/log tests/view tests/context \
+	  tests/routes tests/providers tests/tui/test_cells.py tests/tui/conversation
 
 # Measurements beside their limits: ARGS='--quick', ARGS='--only first-paint,attach', ARGS=--json.
 bench: $(STAMP)
