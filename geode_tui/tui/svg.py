@@ -116,6 +116,9 @@ def runs(text: str, x: int = 0) -> Iterator[Run]:
 
 
 def _trimmed(run: Run) -> Iterator[Run]:
+    if run.kind == "other":  # a space here carries an accent
+        yield run
+        return
     text = run.text.rstrip(" ")
     width = run.width - (len(run.text) - len(text))
     left = len(text) - len(text.lstrip(" "))
