@@ -151,16 +151,17 @@ class Executor:
             tx.event(requested)
             tx.event(ApprovalTransition(question.approval_id, call.call_id, call.name, "requested", "policy"))
 
+        # Open before it can be read: an answer may come the moment the row is there.
+        future = session.approvals.open(question)
         await session.journal.write(work, durable=True)
         session.journal.probe("approval: after row")
-        return await self._answer(question)
+        return await self._answer(question, future)
 
-    async def _answer(self, question: Question) -> Decision:
+    async def _answer(self, question: Question, future: asyncio.Future[Decision]) -> Decision:
         """Wait for the person. A time-out never allows. It refuses only headless and unwatched: after 120 s, or when
         the run's time is over before.
         """
         session = self._session
-        future = session.approvals.open(question)
         waited, by = 0.0, "timeout"
         while waited < HEADLESS_WAIT_S:
             if not session.options.headless or session.options.wait_for_approval:

@@ -308,6 +308,10 @@ async def test_a_storm_of_sizes_while_it_streams_ends_at_the_end() -> None:
             view.apply([op])
             await pilot.resize_terminal(*sizes[number % len(sizes)])
         await pilot.resize_terminal(80, 24)
+        for _ in range(500):
+            if view.size.height == 24:
+                break
+            await pilot.pause(0.01)
         await settled(pilot, view)
         assert view.following
         assert "  The public signature stays." in screen(view)
