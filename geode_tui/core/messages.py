@@ -14,10 +14,12 @@ Role: TypeAlias = Literal["user", "assistant", "tool"]
 Origin: TypeAlias = Literal["user_input", "resume", "agent", "tool", "import"]
 
 
-class TextBlock(msgspec.Struct, frozen=True, tag_field="type", tag="text"):
-    """Plain or Markdown text."""
+class TextBlock(msgspec.Struct, frozen=True, tag_field="type", tag="text", omit_defaults=True):
+    """Plain or Markdown text. ``extra`` is a JSON object of what else ``provider`` said of the block and wants back."""
 
     text: str
+    provider: str = ""
+    extra: str | None = None
 
 
 class ThinkingBlock(msgspec.Struct, frozen=True, tag_field="type", tag="thinking"):
@@ -30,12 +32,16 @@ class ThinkingBlock(msgspec.Struct, frozen=True, tag_field="type", tag="thinking
     raw: str | None = None
 
 
-class ToolCallBlock(msgspec.Struct, frozen=True, tag_field="type", tag="tool_call"):
-    """A call the model asks for. ``arguments`` is the JSON text exactly as it was streamed; it may be malformed."""
+class ToolCallBlock(msgspec.Struct, frozen=True, tag_field="type", tag="tool_call", omit_defaults=True):
+    """A call the model asks for. ``arguments`` is the JSON text exactly as it was streamed; it may be malformed.
+    ``extra`` is a JSON object of what else ``provider`` said of the call and wants back.
+    """
 
     call_id: str
     name: str
     arguments: str
+    provider: str = ""
+    extra: str | None = None
 
 
 class ImageBlock(msgspec.Struct, frozen=True, tag_field="type", tag="image"):

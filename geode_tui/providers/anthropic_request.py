@@ -49,8 +49,10 @@ def encode_request(request: Request) -> _Wire:
         body["tools"] = [_tool(tool) for tool in request.tools]
         if request.tool_choice == "none":
             body["tool_choice"] = {"type": "none"}
-    if request.thinking_budget is not None:
+    if request.thinking == "budgeted":
         body["thinking"] = {"type": "enabled", "budget_tokens": request.thinking_budget}
+    elif request.thinking != "default":
+        body["thinking"] = {"type": "adaptive" if request.thinking == "adaptive" else "disabled"}
     if request.effort is not None:
         body["output_config"] = {"effort": request.effort}
     return body

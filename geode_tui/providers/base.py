@@ -12,9 +12,12 @@ from geode_tui.core.tools import ToolSpec
 from geode_tui.core.usage import Usage
 
 Purpose: TypeAlias = Literal["turn", "summary", "dream", "subagent", "title"]
+Thinking: TypeAlias = Literal["default", "off", "adaptive", "budgeted"]
+"""``default`` says nothing, so that the provider's own default holds."""
 StopReason: TypeAlias = str
-"""The provider's own word. Known ones: end_turn, tool_use, max_tokens, stop_sequence, pause_turn, refusal,
-model_context_window_exceeded. Anything else is shown verbatim and treated as incomplete."""
+"""What ended the answer. Adapters translate their own words into these: end_turn, tool_use, max_tokens, stop_sequence,
+pause_turn, refusal, content_filter, compaction, model_context_window_exceeded. Anything else is the provider's own
+word, shown verbatim and treated as incomplete."""
 
 
 class SystemPart(msgspec.Struct, frozen=True):
@@ -33,11 +36,18 @@ class Request(msgspec.Struct, frozen=True):
     tools: tuple[ToolSpec, ...] = ()
     tool_choice: Literal["auto", "none"] = "auto"
     max_tokens: int = 32_768
-    thinking_budget: int | None = None
-    """Tokens; None leaves thinking off."""
+    thinking: Thinking = "default"
+    thinking_budget: int = 0
+    """Tokens, for ``budgeted`` thinking."""
     effort: str | None = None
     cache_messages: tuple[int, ...] = ()
     """Indexes into ``messages`` after which a cache breakpoint is wanted."""
+    cache_key: str = ""
+    """Names the prefix to providers that route by such a key; the same for all requests of a session."""
+    betas: tuple[str, ...] = ()
+    """Beta features to switch on, merged with those the adapter needs itself."""
+    compare_with: str | None = None
+    """Asks why the cache missed: the response id to compare with, empty for a first request; None does not ask."""
     purpose: Purpose = "turn"
 
 
@@ -66,14 +76,25 @@ class Progress(msgspec.Struct, frozen=True):
     usage: Usage
 
 
+class CacheMiss(msgspec.Struct, frozen=True):
+    """The provider's own word on why a prefix was not read from its cache, and the tokens it cost, where it says."""
+
+    reason: str
+    tokens: int | None = None
+
+
 class Finished(msgspec.Struct, frozen=True):
-    """The complete answer: the last event of every stream that did not fail."""
+    """The complete answer: the last event of every stream that did not fail. ``reported_micro`` is a price that the
+    provider itself put on the answer, micro-dollars.
+    """
 
     blocks: tuple[Block, ...]
     stop_reason: StopReason
     usage: Usage
     response_id: str = ""
     model: str = ""
+    cache_miss: CacheMiss | None = None
+    reported_micro: int | None = None
 
 
 StreamEvent: TypeAlias = Opened | Delta | Progress | Finished

@@ -21,6 +21,8 @@ class ErrorKind(StrEnum):
     BAD_REQUEST = "bad_request"
     HISTORY_INVALID = "history_invalid"
     CONTEXT_OVERFLOW = "context_overflow"
+    SILENT_OVERFLOW = "silent_overflow"
+    OUTPUT_TOO_LARGE = "output_too_large"
     STREAM_INTERRUPTED = "stream_interrupted"
     INVALID_RESPONSE = "invalid_response"
     UNKNOWN = "unknown"

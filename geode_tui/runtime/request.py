@@ -322,7 +322,7 @@ def _unique_calls(blocks: tuple[Block, ...], taken: Iterable[str]) -> tuple[Bloc
             stem, number = block.call_id or "call", 2
             while f"{stem}-{number}" in used:
                 number += 1
-            block = ToolCallBlock(f"{stem}-{number}", block.name, block.arguments)
+            block = msgspec.structs.replace(block, call_id=f"{stem}-{number}")
         if isinstance(block, ToolCallBlock):
             used.add(block.call_id)
         made.append(block)

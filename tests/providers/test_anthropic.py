@@ -114,13 +114,13 @@ async def test_signed_thinking_comes_back_to_the_server_byte_for_byte() -> None:
     redacted = {"type": "redacted_thinking", "data": "Zm9v/+=", "unknown": None}
     script: list[ScriptStep] = [(Think("생각: hm"), Block(redacted), Call("read_file", {"path": "a"})), Say("done")]
     async with Lab(script=script, bound_thinking=True) as lab, adapter(lab) as provider:
-        first = await answer(provider, request(thinking_budget=1_024))
+        first = await answer(provider, request(thinking="budgeted", thinking_budget=1_024))
         thinking, opaque, call = first.blocks
         assert isinstance(thinking, ThinkingBlock)
         assert isinstance(opaque, OpaqueBlock)
         assert isinstance(call, ToolCallBlock)
         history = (GO, Message("assistant", first.blocks), tool_text(call, "A"))
-        await answer(provider, request(*history, thinking_budget=1_024))
+        await answer(provider, request(*history, thinking="budgeted", thinking_budget=1_024))
     sent = lab.requests[1].body["messages"][1]["content"]
     assert thinking.raw is not None
     assert thinking.raw.encode() in lab.requests[1].raw

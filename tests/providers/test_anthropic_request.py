@@ -162,7 +162,14 @@ def test_parameters_are_sent_only_where_they_are_wanted() -> None:
     assert set(plain) == {"model", "max_tokens", "stream", "messages"}
     tool = ToolSpec("read_file", "Reads.", {"type": "object"})
     full = encode_request(
-        request(user_text("go"), tools=(tool,), tool_choice="none", thinking_budget=2_048, effort="high")
+        request(
+            user_text("go"),
+            tools=(tool,),
+            tool_choice="none",
+            thinking="budgeted",
+            thinking_budget=2_048,
+            effort="high",
+        )
     )
     assert full["tools"] == [{"name": "read_file", "description": "Reads.", "input_schema": {"type": "object"}}]
     assert full["tool_choice"] == {"type": "none"}

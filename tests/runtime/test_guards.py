@@ -191,7 +191,7 @@ async def test_b121_the_closing_answer_of_each_window(window: int, max_tokens: i
         run.route = msgspec.structs.replace(run.route, max_output=128_000)
         await run.turn()
         asked = provider.requests[-1]
-        assert (asked.max_tokens, asked.tool_choice, asked.thinking_budget) == (max_tokens, "none", None)
+        assert (asked.max_tokens, asked.tool_choice, asked.thinking) == (max_tokens, "none", "default")
         assert [r.max_tokens for r in provider.requests[:-1]] == [32_768] * 3
         assert (run.ending, run.end["forced"]) == ("max_rounds", True)
         assert run.payloads("llm_call_ended")[-1]["stop_reason"] == "max_tokens"
