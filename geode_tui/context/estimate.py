@@ -41,6 +41,9 @@ CATEGORIES = (
     "images",
     "unattributed",
 )
+SURE_SHARE = 0.4
+"""Of an estimate by characters: no tokeniser in use needs fewer tokens."""
+_ELUSIVE = frozenset({"thinking", "native", "images"})
 _WIDE = re.compile("[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]")
 
 
@@ -89,6 +92,10 @@ def tools_tokens(tools: tuple[ToolSpec, ...]) -> int:
     return sum(text_tokens(msgspec.json.encode(tool).decode()) for tool in tools)
 
 
+def _solid(parts: dict[str, int]) -> int:
+    return sum(tokens for name, tokens in parts.items() if name not in _ELUSIVE)
+
+
 class Anchor(msgspec.Struct, frozen=True):
     """The provider's own count of a prompt of ``messages`` messages, and what it was counted for."""
 
@@ -119,6 +126,18 @@ class PromptMeter:
         """The provider counted ``tokens`` for the first ``messages`` messages and these fixed parts."""
         if 0 < tokens <= route.window:
             self.anchor = Anchor(tokens, messages, (route.model, route.provider, route.source), fixed)
+
+    def least(self, route: Route, fixed: tuple[int, int]) -> int:
+        """The fewest tokens that a prompt of the whole conversation can take, whatever its tokeniser: well under half
+        of what is estimated, or nearly what was confirmed before. Thinking, native items and images are left out, as a
+        provider may drop or count them in its own way.
+        """
+        anchor = self.anchor
+        if anchor is None or anchor.route != (route.model, route.provider, route.source) or anchor.fixed != fixed:
+            return int((sum(fixed) + _solid(self._totals)) * SURE_SHARE)
+        elusive = sum(self._totals.get(name, 0) for name in _ELUSIVE)
+        appended = sum(_solid(parts) for parts in self._parts[anchor.messages :])
+        return int(anchor.tokens * 0.95 - 1.5 * elusive + appended * SURE_SHARE)
 
     def figures(self, route: Route, budget: Budget, fixed: tuple[int, int], *, simulated: bool) -> ContextFigures:
         """The gauge for the next request: ``fixed`` is the estimate of (system, tools)."""

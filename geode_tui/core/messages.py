@@ -11,7 +11,8 @@ from typing import Literal, TypeAlias
 import msgspec
 
 Role: TypeAlias = Literal["user", "assistant", "tool"]
-Origin: TypeAlias = Literal["user_input", "resume", "agent", "tool", "import"]
+Origin: TypeAlias = Literal["user_input", "resume", "runtime", "agent", "tool", "import"]
+"""``runtime`` is a message of role ``user`` that the program wrote, not the person."""
 
 
 class TextBlock(msgspec.Struct, frozen=True, tag_field="type", tag="text", omit_defaults=True):

@@ -13,7 +13,7 @@ from geode_tui.core.text import scrub
 from geode_tui.log.rows import PendingCommand
 from geode_tui.log.store import fetch
 
-IDEMPOTENT = frozenset({"interrupt", "budget", "resume"})
+IDEMPOTENT = frozenset({"interrupt", "budget", "resume", "retry"})
 """Kinds that a worker may take up again after the one that claimed them died."""
 
 
@@ -53,7 +53,11 @@ class Resume(msgspec.Struct, frozen=True, tag_field="kind", tag="resume"):
     options: RunOptions | None = None
 
 
-Command: TypeAlias = Submit | Interrupt | Decide | Budget | Resume
+class Retry(msgspec.Struct, frozen=True, tag_field="kind", tag="retry"):
+    """Ask the provider again now instead of waiting longer."""
+
+
+Command: TypeAlias = Submit | Interrupt | Decide | Budget | Resume | Retry
 
 
 def decode(kind: str, payload: str) -> Command:

@@ -135,6 +135,13 @@ class Commands:
         if not answer.done():
             answer.set_result(Decision(state, "person", body.always, body.why))
 
+    async def retry(self, waiting: Waiting) -> None:
+        """Cut the wait for the next attempt short."""
+        if self._session.countdown.cut():
+            await self.settle(waiting, "done")
+        else:
+            await self.settle(waiting, "refused", "no attempt is being waited for")
+
     async def budget(self, waiting: Waiting, body: cmd.Budget) -> None:
         """Set a limit."""
         session = self._session

@@ -14,6 +14,7 @@ from geode_tui.core.events import (
 from geode_tui.core.messages import Message
 from geode_tui.log.writer import Tx
 from geode_tui.runtime import guards
+from geode_tui.runtime.answers import NUDGE, ends_in_written_call
 from geode_tui.runtime.executor import Executor
 from geode_tui.runtime.request import REFUSALS, RequestPath
 from geode_tui.runtime.session import Session, TurnEnd
@@ -36,6 +37,7 @@ class TurnLoop:
         self._executor = executor
         self._take_inputs = take_inputs
         self._pauses = 0
+        self._nudged = False
 
     async def run(self) -> TurnEnd:
         """The turn's end. Cancelling it is the caller's business."""
@@ -111,6 +113,10 @@ class TurnLoop:
                 raise TurnEnd(Ending.ACTIONABLE_PARTIAL, f"the provider paused the answer {self._pauses} times")
             return
         if await self._take_inputs():
+            return
+        if not self._nudged and self._session.specs and ends_in_written_call(message):
+            self._nudged = True
+            await self._session.note(NUDGE)
             return
         if stop_reason in COMPLETE:
             raise TurnEnd(Ending.NATURAL)

@@ -27,11 +27,12 @@ from geode_tui.core.text import Redactor, clean_line
 from geode_tui.core.usage import Usage
 from geode_tui.log.writer import Tx
 from geode_tui.providers.base import Finished, Request
-from geode_tui.providers.errors import ProviderError
+from geode_tui.providers.errors import ErrorKind, ProviderError
 from geode_tui.routes.budget import budget_of, output_for
 from geode_tui.routes.prices import cost_micro, worst_micro
+from geode_tui.runtime.answers import was_cut
 from geode_tui.runtime.guards import time_bound, wrap_up_output
-from geode_tui.runtime.retries import Stop, decide
+from geode_tui.runtime.retries import Stop, decide, smaller_output
 from geode_tui.runtime.session import Session, TurnEnd
 from geode_tui.runtime.spending import check_cost
 from geode_tui.runtime.streaming import AnswerStream
@@ -80,7 +81,7 @@ class RequestPath:
         """Steps 1 to 4 of RUNTIME.md 2.1."""
         session = self._session
         wanted = wrap_up_output(MAX_TOKENS, session.route.window) if wrap_up else MAX_TOKENS
-        max_tokens = output_for(session.route, wanted)
+        max_tokens = output_for(session.route, min(wanted, session.output_limit or wanted))
         messages = tuple(session.history)
         request = Request(
             model=session.route.model,
@@ -118,8 +119,21 @@ class RequestPath:
             try:
                 return await self._attempt(draft, call_id, attempt)
             except ProviderError as error:
+                if (lower := smaller_output(error, draft.request.max_tokens)) is not None:
+                    session.output_limit = lower
+                    draft = self._draft(draft.wrap_up)
+                    await self._again(error, call_id, attempt, 0.0)
+                    continue
                 elapsed = session.clock.monotonic() - started
                 await self._wait_or_stop(error, call_id, attempt, elapsed)
+
+    async def _again(
+        self, error: ProviderError, call_id: str, attempt: int, delay_s: float, most: int | None = None
+    ) -> None:
+        """Say that the request will be sent again."""
+        at = self._session.clock.now() + delay_s
+        retried = LlmCallRetried(call_id, attempt + 1, error.kind.value, round(delay_s, 3), at, most)
+        await self._session.journal.write(lambda tx: tx.event(retried))
 
     async def _wait_or_stop(self, error: ProviderError, call_id: str, attempt: int, elapsed: float) -> None:
         session = self._session
@@ -130,12 +144,9 @@ class RequestPath:
         await check_cost(session)
         limits, bound = session.limits, time_bound(session.limits, session.clocks())
         delay = step.delay_s if bound is None else min(step.delay_s, max(0.0, bound[0]))
-        retried = LlmCallRetried(
-            call_id, attempt + 1, error.kind.value, round(delay, 3), session.clock.now() + delay, step.max_attempts
-        )
-        await session.journal.write(lambda tx: tx.event(retried))
-        await session.clock.sleep(delay)
-        if bound is not None and step.delay_s >= bound[0] and session.limits == limits:
+        await self._again(error, call_id, attempt, delay, step.max_attempts)
+        hurried = await session.countdown.wait(delay)
+        if not hurried and bound is not None and step.delay_s >= bound[0] and session.limits == limits:
             raise TurnEnd(bound[1], f"the time was over while waiting to ask again ({error.kind.value}: {line})")
 
     async def _attempt(self, draft: Draft, call_id: str, attempt: int) -> tuple[Finished, Message, int]:
@@ -154,8 +165,15 @@ class RequestPath:
             raise
         session.journal.probe("request: after effect")
         latency = int((session.clock.monotonic() - begun) * 1000)
+        least = session.meter.least(session.route, draft.fixed)
         message, seq = await self._commit(draft, started, answer, latency)
         session.journal.probe("request: after row")
+        if was_cut(session.route.provider, answer.usage.prompt_tokens, least):
+            raise TurnEnd(
+                Ending.CONTEXT_EXHAUSTED,
+                _cut_prompt(answer.usage.prompt_tokens, draft.context.used),
+                error_type=ErrorKind.SILENT_OVERFLOW.value,
+            )
         return answer, message, seq
 
     def _intent(self, draft: Draft, call_id: str, attempt: int) -> LlmCallStarted:
@@ -303,6 +321,13 @@ def failed_call(
 def fits(context: ContextFigures) -> bool:
     """The read-only fit check (RUNTIME.md 1.3): fires nothing, changes nothing."""
     return context.used <= context.budget
+
+
+def _cut_prompt(read: int, sent: int) -> str:
+    return (
+        f"the server read {read} tokens of about {sent} and answered without the rest: give the model a larger context"
+        " there, or tell geode-tui its size with context_window, and start a new session. Nothing was reset"
+    )
 
 
 def _too_large(context: ContextFigures) -> str:

@@ -39,10 +39,26 @@ _ADVICE = {
     ErrorKind.BAD_REQUEST: "the provider does not accept this request; another model may, then: geode-tui resume",
     ErrorKind.HISTORY_INVALID: "the provider does not accept this history; start a new session",
     ErrorKind.INVALID_RESPONSE: "the answer could not be used; geode-tui resume asks again",
+    ErrorKind.OUTPUT_TOO_LARGE: "the provider gives this request no room for an answer; another model may",
     ErrorKind.BILLING: "the provider wants its bill settled, then: geode-tui resume",
     ErrorKind.CONTEXT_OVERFLOW: "the conversation no longer fits; start a new session. Nothing was reset",
     ErrorKind.STREAM_INTERRUPTED: "the answer broke off; what came of it is kept. geode-tui resume asks again",
 }
+
+
+LEAST_OUTPUT = 1_024
+"""Tokens; an answer with less room than this is not asked for."""
+
+
+def smaller_output(error: ProviderError, asked: int) -> int | None:
+    """How much output to ask for instead of ``asked`` tokens, or None where that is not what the error is about.
+
+    The limit that the provider named, else half.
+    """
+    if error.kind is not ErrorKind.OUTPUT_TOO_LARGE or error.visible:
+        return None
+    lower = error.limit if error.limit and error.limit < asked else asked // 2
+    return lower if lower >= LEAST_OUTPUT else None
 
 
 def decide(error: ProviderError, attempt: int, elapsed_s: float, retry_for_s: float, dice: float) -> Decision:

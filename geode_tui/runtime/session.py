@@ -13,9 +13,15 @@ import msgspec
 from geode_tui.context.estimate import PromptMeter, text_tokens, tools_tokens
 from geode_tui.context.prompt import PromptFacts, dynamic_prompt, static_prompt
 from geode_tui.core.endings import Ending
-from geode_tui.core.events import ApprovalsChanged, LimitsChanged, LlmCallStarted, PlanUpdated
+from geode_tui.core.events import (
+    ApprovalsChanged,
+    LimitsChanged,
+    LlmCallStarted,
+    PlanUpdated,
+    UserInputReceived,
+)
 from geode_tui.core.limits import Limits, RunOptions
-from geode_tui.core.messages import Message, ToolCallBlock, ToolResultBlock
+from geode_tui.core.messages import Message, ToolCallBlock, ToolResultBlock, user_text
 from geode_tui.core.tools import Safety, ToolSpec
 from geode_tui.core.usage import Usage
 from geode_tui.log import ledger
@@ -26,6 +32,7 @@ from geode_tui.providers.base import Provider, SystemPart
 from geode_tui.routes.catalog import Route
 from geode_tui.runtime.approvals import Approvals
 from geode_tui.runtime.clock import Clock
+from geode_tui.runtime.countdown import Countdown
 from geode_tui.runtime.guards import Clocks, Done, time_bound
 from geode_tui.runtime.journal import Journal
 from geode_tui.runtime.tools.base import ProcessMark, Tool, ToolContext
@@ -104,6 +111,7 @@ class Session:
         self.tools = tools
         self.context = context
         self.approvals = Approvals()
+        self.countdown = Countdown(clock)
         self.open = OpenItems()
         self.history: list[Message] = []
         self.calls: dict[str, ToolCallBlock] = {}
@@ -123,6 +131,8 @@ class Session:
         self.turn_output = 0
         self.turn_thinking = 0
         self.empty_rounds = 0
+        self.output_limit: int | None = None
+        """The most output that the provider was seen to accept, tokens."""
         self._dynamic = ""
         self._turn_started = 0.0
         self._turn_running = False
@@ -134,6 +144,18 @@ class Session:
         await self.journal.write(lambda tx: tx.event(PlanUpdated(steps)))
 
     # -- the conversation -------------------------------------------------------------------------------------------
+    async def note(self, text: str) -> None:
+        """Tell the model something that no person said."""
+        message = user_text(text, "runtime")
+
+        def work(tx: Tx) -> None:
+            number, seq = tx.add_message(message)
+            event = UserInputReceived(self.id, self.turn_id, seq, number, len(text), message.origin, joins=True)
+            tx.event(event)
+
+        await self.journal.write(work)
+        self.append(message)
+
     async def reload(self) -> None:
         """Read the conversation from the log: at start, and after an end that may have left this copy behind."""
         stored = await self.journal.read(lambda t: t.messages(self.id))

@@ -137,6 +137,8 @@ class Turns:
                 await self.commands.budget(waiting, body)
             case cmd.Resume():
                 await self.commands.settle(waiting, "refused", "the run is going on already")
+            case cmd.Retry():
+                await self.commands.retry(waiting)
             case cmd.Submit():
                 pass  # taken at the next round boundary, or after the turn
 

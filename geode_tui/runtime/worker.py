@@ -181,6 +181,8 @@ class Worker:
                     await self._turns.commands.decide(item, body)
                 case cmd.Budget() as body:
                     await self._turns.commands.budget(item, body)
+                case cmd.Retry():
+                    await self._turns.commands.retry(item)
                 case None:
                     await self._turns.commands.settle(item, "refused", item.problem)
         return False

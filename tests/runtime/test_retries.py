@@ -16,7 +16,7 @@ from tests.runtime.harness import FakeClock, Held, ScriptedProvider, Step, bench
 
 PATIENT = [ErrorKind.OVERLOADED, ErrorKind.RATE_LIMIT, ErrorKind.CONNECTION, ErrorKind.SERVER]
 FEW = [ErrorKind.TIMEOUT, ErrorKind.EMPTY, ErrorKind.UNKNOWN]
-FINAL = [k for k in ErrorKind if k not in {*PATIENT, *FEW}]
+FINAL = [k for k in ErrorKind if k not in {*PATIENT, *FEW, ErrorKind.OUTPUT_TOO_LARGE}]
 OVERLOADED = fail(ErrorKind.OVERLOADED, "Overloaded")
 
 
