@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: run test lint types contracts check bench fixtures clean third-party
+.PHONY: run test lint types contracts check bench fixtures matrix clean third-party
 
 run: $(STAMP)
 	$(BIN)/geode-tui $(ARGS)
@@ -25,6 +25,10 @@ bench: $(STAMP)
 fixtures: $(STAMP)
 	@$(BIN)/python -m tests.bench --fixtures
 
+# Every wire times every scenario times every server that is installed, beside what is expected: ARGS='--server lab'.
+matrix: $(STAMP)
+	@$(BIN)/python -m tests.lab.matrix $(ARGS)
+
 lint: $(STAMP)
 	$(BIN)/ruff check geode_tui tests
 	$(BIN)/ruff format --check geode_tui tests
@@ -41,12 +45,18 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	touch $(STAMP)
 
-# The one target that installs what is not Python: tmux, for the long test that closes a terminal for good.
-third-party:
+# What only the long tests need: tmux, for the one that closes a terminal for good, and two servers that others wrote,
+# for the matrix. aimock runs on Node.js; without it its cells are skipped.
+third-party: $(STAMP)
 	@if command -v tmux >/dev/null; then echo "tmux is here already"; \
 	elif command -v brew >/dev/null; then brew install tmux; \
 	elif command -v apt-get >/dev/null; then apt-get install --yes tmux; \
 	else echo "install tmux with your package manager"; exit 1; fi
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+	  --editable '.[dev,third-party]'
+	@if command -v npm >/dev/null; then \
+	  npm install --silent --no-audit --no-fund --no-save --prefix .third-party @copilotkit/aimock@1.43.0; \
+	else echo "aimock needs Node.js: its part of the matrix is skipped"; fi
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist build
+	rm -rf $(VENV) .third-party .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist build

@@ -14,16 +14,14 @@ from geode_tui.core.messages import Block, OpaqueBlock, TextBlock, ThinkingBlock
 from geode_tui.core.text import scrub
 from geode_tui.core.usage import Usage
 from geode_tui.providers.anthropic_request import PROVIDER
-from geode_tui.providers.anthropic_usage import merge_usage, usage_of
-from geode_tui.providers.base import Delta, Finished, Opened, Progress, StreamEvent
-from geode_tui.providers.errors import ErrorKind, ProviderError
+from geode_tui.providers.anthropic_usage import by_iteration, usage_of
+from geode_tui.providers.base import CacheMiss, Delta, Finished, Opened, Progress, StreamEvent
+from geode_tui.providers.codec import checked, cut_short, exact, index_in, object_in, text_in
+from geode_tui.providers.errors import MalformedEvent
+from geode_tui.providers.usage_report import merge_usage, part, tokens
 
 _APPENDED = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
 """Deltas that come in many pieces, and the field that holds the piece."""
-
-
-class MalformedEvent(ValueError):
-    """An event that does not have the shape the wire promises."""
 
 
 class _OpenBlock:
@@ -31,17 +29,20 @@ class _OpenBlock:
 
     def __init__(self, start: dict[str, Any]) -> None:
         self.start = start
-        self.kind = _text(start, "type")
+        self.kind = text_in(start, "type")
         self.pieces: list[str] = []
 
     def grow(self, delta: Mapping[str, Any]) -> str:
         """Take in a delta; returns the appended text, empty where it appended none."""
-        field = _APPENDED.get(_text(delta, "type"))
+        field = _APPENDED.get(text_in(delta, "type"))
         if field is not None:
-            piece = _text(delta, field)
+            piece = text_in(delta, field)
             self.pieces.append(piece)
             return piece
-        self.start |= {name: value for name, value in delta.items() if name != "type"}
+        if "citation" in delta:
+            self.start["citations"] = [*(self.start.get("citations") or []), delta["citation"]]
+        else:
+            self.start |= {name: value for name, value in delta.items() if name != "type"}
         return ""
 
     def finished(self) -> Block | None:
@@ -49,19 +50,25 @@ class _OpenBlock:
         joined = "".join(self.pieces)
         if self.kind == "text":
             text = str(self.start.get("text") or "") + joined
-            return TextBlock(scrub(text)) if text else None
+            return TextBlock(scrub(text), *self._extra("text")) if text else None
         if self.kind == "thinking":
             return self._thinking(str(self.start.get("thinking") or "") + joined)
         if self.kind == "tool_use":
             given = self.start.get("input")
-            arguments = joined or (_exact(given) if given else "")
-            return ToolCallBlock(_text(self.start, "id"), _text(self.start, "name"), scrub(arguments))
-        return OpaqueBlock(PROVIDER, self.kind, _exact(self._opaque(joined)))
+            arguments = joined or (exact(given) if given else "")
+            extra = self._extra("id", "name", "input")
+            return ToolCallBlock(text_in(self.start, "id"), text_in(self.start, "name"), scrub(arguments), *extra)
+        return OpaqueBlock(PROVIDER, self.kind, exact(self._opaque(joined)))
+
+    def _extra(self, *known: str) -> tuple[str, str | None]:
+        """The provider and the fields the neutral block has no place for, where there are any."""
+        fields = {name: value for name, value in self.start.items() if name not in {"type", *known} and value}
+        return (PROVIDER, exact(fields)) if fields else ("", None)
 
     def _thinking(self, text: str) -> ThinkingBlock | None:
         if not self.start.get("signature"):
             return ThinkingBlock(scrub(text), PROVIDER) if text else None
-        return ThinkingBlock(scrub(text), PROVIDER, _exact({**self.start, "thinking": text}))
+        return ThinkingBlock(scrub(text), PROVIDER, exact({**self.start, "thinking": text}))
 
     def _opaque(self, joined: str) -> dict[str, Any]:
         """The block with streamed input put in; only the provider's own tools stream any into such a block."""
@@ -87,29 +94,34 @@ class Assembly:
         self._stop_reason: str | None = None
         self._id = ""
         self._model = ""
+        self._cache_miss: CacheMiss | None = None
 
     @property
     def usage(self) -> Usage | None:
         """The last figures reported, a lower bound until the end; None before any."""
         return None if self._usage is None else usage_of(self._usage)
 
-    def feed(self, event: object) -> StreamEvent | None:
+    def feed(self, event: object) -> list[StreamEvent]:
         """Take in one decoded event; returns what there is to pass on. Raises `MalformedEvent`."""
         if not isinstance(event, dict):
             raise MalformedEvent("an event is not an object")
+        passed_on = self._taken(event)
+        return [] if passed_on is None else [passed_on]
+
+    def _taken(self, event: dict[str, Any]) -> StreamEvent | None:
         kind = event.get("type")
         if kind == "message_start":
-            return self._opened(_object(event, "message"))
+            return self._opened(object_in(event, "message"))
         if kind == "content_block_start":
-            return self._started(_index(event), dict(_object(event, "content_block")))
+            return self._started(index_in(event), dict(object_in(event, "content_block")))
         if kind == "content_block_delta":
-            return self._grown(_index(event), _object(event, "delta"))
+            return self._grown(index_in(event), object_in(event, "delta"))
         if kind == "content_block_stop":
-            index = _index(event)
+            index = index_in(event)
             self._closed[index] = self._block(index).finished()
             del self._open[index]
         elif kind == "message_delta":
-            self._stop_reason = _object(event, "delta").get("stop_reason") or self._stop_reason
+            self._stop_reason = object_in(event, "delta").get("stop_reason") or self._stop_reason
             self._usage = merge_usage(self._usage or {}, event.get("usage"))
             return Progress(usage_of(self._usage))
         elif kind == "message_stop":
@@ -122,19 +134,21 @@ class Assembly:
         A stream that gave its stop reason and closed every block is complete even without its very last event.
         """
         if self._stop_reason is None or self._open:
-            kind = ErrorKind.STREAM_INTERRUPTED if self.visible else ErrorKind.CONNECTION
-            message = "the stream ended before the answer was complete"
-            raise ProviderError(kind, message, visible=self.visible, usage=self.usage)
+            raise cut_short(self.visible, self.usage)
         blocks = tuple(
             block for _, block in sorted(self._closed.items(), key=lambda item: item[0]) if block is not None
         )
-        if not blocks and self._stop_reason == "end_turn":
-            raise ProviderError(ErrorKind.EMPTY, "the model answered with nothing", usage=self.usage)
-        return Finished(blocks, self._stop_reason, self.usage or Usage(), self._id, self._model)
+        usage, extra = by_iteration(self._usage or {})
+        return checked(
+            Finished(
+                blocks, self._stop_reason, usage, self._id, self._model, cache_miss=self._cache_miss, extra_usage=extra
+            )
+        )
 
     def _opened(self, message: Mapping[str, Any]) -> Opened:
         self._id, self._model = str(message.get("id") or ""), str(message.get("model") or "")
         self._usage = merge_usage({}, message.get("usage"))
+        self._cache_miss = _cache_miss(part(part(message, "diagnostics"), "cache_miss_reason"))
         return Opened(self._id, self._model, usage_of(self._usage))
 
     def _started(self, index: int, start: dict[str, Any]) -> Delta | None:
@@ -142,7 +156,7 @@ class Assembly:
         if block.kind != "tool_use":
             return None
         self.visible = True
-        return Delta(index, "tool_call", "", _text(start, "name"))
+        return Delta(index, "tool_call", "", text_in(start, "name"))
 
     def _grown(self, index: int, delta: Mapping[str, Any]) -> Delta | None:
         block = self._block(index)
@@ -162,28 +176,7 @@ class Assembly:
         return self._open[index]
 
 
-def _exact(block: Any) -> str:
-    """JSON text that decodes to ``block`` again. Half a surrogate pair cannot be stored, so there it is escaped."""
-    text = json.dumps(block, ensure_ascii=False, separators=(",", ":"))
-    return text if scrub(text) == text else json.dumps(block, separators=(",", ":"))
-
-
-def _object(fields: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = fields.get(name)
-    if not isinstance(value, Mapping):
-        raise MalformedEvent(f"an event has no {name}")
-    return value
-
-
-def _text(fields: Mapping[str, Any], name: str) -> str:
-    value = fields.get(name)
-    if not isinstance(value, str):
-        raise MalformedEvent(f"an event has no {name}")
-    return value
-
-
-def _index(event: Mapping[str, Any]) -> int:
-    value = event.get("index")
-    if not isinstance(value, int):
-        raise MalformedEvent("an event has no index")
-    return value
+def _cache_miss(reason: Mapping[str, Any]) -> CacheMiss | None:
+    """What changed; None where nothing did, or where the provider has nothing to compare with."""
+    kind = str(reason.get("type") or "")
+    return CacheMiss(kind, tokens(reason, "cache_missed_input_tokens")) if kind.endswith("_changed") else None

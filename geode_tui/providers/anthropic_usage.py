@@ -1,4 +1,4 @@
-"""Usage as the Messages stream reports it: cumulative figures, some of them repeated, absent or null. Pure."""
+"""The neutral figures of the usage that the Messages stream reports. Pure."""
 
 from __future__ import annotations
 
@@ -6,45 +6,37 @@ from collections.abc import Mapping
 from typing import Any
 
 from geode_tui.core.usage import Usage
+from geode_tui.providers.usage_report import part, tokens
 
 
-def merge_usage(known: Mapping[str, Any], reported: object) -> dict[str, Any]:
-    """``known`` with what ``reported`` adds: the latest figure wins, field by field, and is never summed.
-
-    A null says nothing. Nor does a zero after a positive figure: counts of one answer do not fall back to nothing.
-    """
-    merged = dict(known)
-    for name, value in reported.items() if isinstance(reported, Mapping) else ():
-        if isinstance(value, Mapping):
-            before = known.get(name)
-            merged[name] = merge_usage(before if isinstance(before, Mapping) else {}, value)
-        elif value is not None and (value or not known.get(name)):
-            merged[name] = value
-    return merged
-
-
-def usage_of(merged: Mapping[str, Any]) -> Usage:
+def usage_of(report: Mapping[str, Any]) -> Usage:
     """The neutral figures of a merged report. Cache writes not split by lifetime are the 5-minute ones."""
-    split = _object(merged, "cache_creation")
-    short, long = _tokens(split, "ephemeral_5m_input_tokens"), _tokens(split, "ephemeral_1h_input_tokens")
-    total = _tokens(merged, "cache_creation_input_tokens")
+    split = part(report, "cache_creation")
+    short, long = tokens(split, "ephemeral_5m_input_tokens"), tokens(split, "ephemeral_1h_input_tokens")
+    total = tokens(report, "cache_creation_input_tokens")
     if total is not None:
         short = max(short or 0, total - (long or 0))
     return Usage(
-        input_tokens=_tokens(merged, "input_tokens") or 0,
-        output_tokens=_tokens(merged, "output_tokens") or 0,
-        cache_read_tokens=_tokens(merged, "cache_read_input_tokens"),
+        input_tokens=tokens(report, "input_tokens") or 0,
+        output_tokens=tokens(report, "output_tokens") or 0,
+        cache_read_tokens=tokens(report, "cache_read_input_tokens"),
         cache_write_5m_tokens=short,
         cache_write_1h_tokens=long,
-        reasoning_tokens=_tokens(_object(merged, "output_tokens_details"), "thinking_tokens"),
+        reasoning_tokens=tokens(part(report, "output_tokens_details"), "thinking_tokens"),
     )
 
 
-def _object(merged: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = merged.get(name)
-    return value if isinstance(value, Mapping) else {}
+def by_iteration(report: Mapping[str, Any]) -> tuple[Usage, tuple[Usage, ...]]:
+    """The figures of the call that has the size of the conversation, and those of the others the answer took.
 
-
-def _tokens(fields: Mapping[str, Any], name: str) -> int | None:
-    value = fields.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    One answer may take several calls at the provider: a loop over its own tools, a compaction. The last ``message``
+    iteration is the conversation; a compaction is not even in the report's own sums, and says nothing of its size.
+    """
+    reported = report.get("iterations")
+    entries = [entry for entry in reported if isinstance(entry, Mapping)] if isinstance(reported, list) else []
+    messages = [i for i, entry in enumerate(entries) if entry.get("type") == "message"]
+    if not messages:
+        return usage_of(report), tuple(usage_of(entry) for entry in entries)
+    others = tuple(usage_of(entry) for i, entry in enumerate(entries) if i != messages[-1])
+    # With one call of its kind the report's own sums are that call's, and say more than its entry does.
+    return usage_of(report if len(messages) == 1 else entries[messages[-1]]), others

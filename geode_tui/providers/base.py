@@ -84,8 +84,12 @@ class CacheMiss(msgspec.Struct, frozen=True):
 
 
 class Finished(msgspec.Struct, frozen=True):
-    """The complete answer: the last event of every stream that did not fail. ``reported_micro`` is a price that the
-    provider itself put on the answer, micro-dollars.
+    """The complete answer: the last event of every stream that did not fail.
+
+    ``usage`` is the call that read the whole conversation: the size of the prompt follows from it. ``extra_usage`` are
+    further calls that the provider made for the same answer and bills as well (a loop over its own tools, a
+    compaction), each priced by its own size. ``reported_micro`` is a price that the provider itself put on the answer,
+    micro-dollars.
     """
 
     blocks: tuple[Block, ...]
@@ -95,6 +99,7 @@ class Finished(msgspec.Struct, frozen=True):
     model: str = ""
     cache_miss: CacheMiss | None = None
     reported_micro: int | None = None
+    extra_usage: tuple[Usage, ...] = ()
 
 
 StreamEvent: TypeAlias = Opened | Delta | Progress | Finished

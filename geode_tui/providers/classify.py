@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from geode_tui.providers.errors import ErrorKind
-from geode_tui.providers.overflow import OverflowFigures, overflow_of
+from geode_tui.providers.overflow import TokenFigures, output_limit_of, overflow_of
 
 _BILLING_CODES = frozenset(
     {
@@ -27,11 +27,16 @@ _BILLING_CODES = frozenset(
         "contract_spend_limit_reached",
         "linked_organization_spend_limit_reached",
         "linked_organization_billing_unavailable",
+        "usage_limit_reached",
+        "usage_not_included",
         "1113",
         "1114",
-        "1301",
+        "1308",
+        "1309",
+        "1310",
     }
 )
+"""Four digits are GLM's: a balance, a plan or its allowance is used up."""
 _OVERFLOW_CODES = frozenset(
     {
         "context_length_exceeded",
@@ -50,7 +55,18 @@ _KIND_OF_CODE = {
     **dict.fromkeys(_OVERFLOW_CODES, ErrorKind.CONTEXT_OVERFLOW),
     "compaction_signature_invalid": ErrorKind.HISTORY_INVALID,
     "compaction_content_mismatch": ErrorKind.HISTORY_INVALID,
+    "invalid_encrypted_content": ErrorKind.HISTORY_INVALID,
+    "1110": ErrorKind.AUTH,
+    "1111": ErrorKind.AUTH,
+    "1112": ErrorKind.AUTH,
+    "1121": ErrorKind.AUTH,
+    "1234": ErrorKind.SERVER,
+    "1301": ErrorKind.BAD_REQUEST,
+    "1302": ErrorKind.RATE_LIMIT,
+    "1303": ErrorKind.RATE_LIMIT,
+    "1305": ErrorKind.OVERLOADED,
 }
+"""GLM answers with status 429 to accounts that are locked, too."""
 _STATUS_OF_TYPE = {
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -61,6 +77,11 @@ _STATUS_OF_TYPE = {
     "timeout_error": 504,
     "overloaded_error": 529,
     "server_is_overloaded": 529,
+    "slow_down": 529,
+    "rate_limit_exceeded": 429,
+    "server_error": 500,
+    "vector_store_timeout": 504,
+    "invalid_prompt": 400,
 }
 """The status an error event inside a 200 stream would have had."""
 _KIND_OF_STATUS = {
@@ -73,7 +94,11 @@ _KIND_OF_STATUS = {
     529: ErrorKind.OVERLOADED,
 }
 """Statuses that settle the class by themselves: their messages may speak of tokens and mean something else."""
-_BILLING_PHRASE = re.compile(r"credit balance is too low|reached your specified api usage limits", re.IGNORECASE)
+_BILLING_PHRASE = re.compile(
+    r"credit balance is too low|reached your specified api usage limits|key limit exceeded"
+    r"|insufficient (?:credits|balance)",
+    re.IGNORECASE,
+)
 _HISTORY_PHRASE = re.compile(
     r"`tool_use` ids (?:were found without|must be unique)"
     r"|unexpected `tool_use_id` found|tool_use must have a single result"
@@ -83,7 +108,11 @@ _HISTORY_PHRASE = re.compile(
     r"|(?:request body is not valid|could not parse the) json|no low surrogate"
     r"|text content blocks must (?:be non-empty|contain non-whitespace)|must have non-empty content"
     r"|first message must use the"
-    r"|did not have response messages|no tool (?:call|output) found for",
+    r"|did not have response messages|no tool (?:call|output) found for"
+    r"|must be a response to a prece\w+ message with 'tool_calls'"
+    r"|duplicate (?:item|function_call(?:_output)?) found|duplicate value for 'tool_call_id'"
+    r"|was provided without its required|is missing its reasoning|items are not persisted when"
+    r"|encrypted content .*could not be verified",
     re.IGNORECASE,
 )
 _DEPTH = 8
@@ -114,31 +143,36 @@ def classify_status(
     """
     headers = {name.lower(): value for name, value in (headers or {}).items()}
     facts = _Facts(body)
-    status = status if status >= 400 else next((s for c in facts.codes if (s := _STATUS_OF_TYPE.get(c))), status)
+    status = status if status >= 400 else next((s for c in facts.codes if (s := _status_of(c))), status)
     message = facts.message[:_MAX_MESSAGE] or f"the server answered with status {status} and no message"
     kind, figures = _kind(status, message, facts.codes)
+    if kind is ErrorKind.BILLING and (left := facts.resets_in(now)):
+        message = f"{message.rstrip('. ')}; it resets in {left // 3600} h {left // 60 % 60} min"
     retryable = headers.get("x-should-retry", "").lower() != "false"
-    return Verdict(
-        kind,
-        message,
-        figures.limit,
-        figures.actual,
-        retry_after_of(headers, now) if retryable else None,
-        retryable,
-    )
+    wait = retry_after_of(headers, now)
+    if wait is None and kind is ErrorKind.RATE_LIMIT:
+        wait = _named_wait(message)
+    return Verdict(kind, message, figures.limit, figures.actual, wait if retryable else None, retryable)
 
 
-def _kind(status: int, message: str, codes: tuple[str, ...]) -> tuple[ErrorKind, OverflowFigures]:
-    none = OverflowFigures()
+def _status_of(code: str) -> int | None:
+    """The status that ``code`` names or is."""
+    return int(code) if re.fullmatch(r"[45]\d\d", code, re.ASCII) else _STATUS_OF_TYPE.get(code)
+
+
+def _kind(status: int, message: str, codes: tuple[str, ...]) -> tuple[ErrorKind, TokenFigures]:
+    none = TokenFigures()
     by_code = next((_KIND_OF_CODE[code] for code in codes if code in _KIND_OF_CODE), None)
     if by_code is ErrorKind.CONTEXT_OVERFLOW:
         return by_code, overflow_of(message) or none
     if by_code is not None:
         return by_code, none
-    if status in _KIND_OF_STATUS:
-        return _KIND_OF_STATUS[status], none
     if _BILLING_PHRASE.search(message):
         return ErrorKind.BILLING, none
+    if status in _KIND_OF_STATUS:
+        return _KIND_OF_STATUS[status], none
+    if figures := output_limit_of(message):
+        return ErrorKind.OUTPUT_TOO_LARGE, figures
     if _HISTORY_PHRASE.search(message):
         return ErrorKind.HISTORY_INVALID, none
     if figures := overflow_of(message):
@@ -165,6 +199,15 @@ def retry_after_of(headers: Mapping[str, str], now: float) -> float | None:
     return max(0.0, aware.timestamp() - now)
 
 
+def _named_wait(message: str) -> float | None:
+    """Seconds to wait as OpenAI words it: ``try again in 6m0s``, ``11.05s``, ``20ms``."""
+    match = re.search(r"try again in (?:(\d{1,6})m)?(\d{1,9}(?:\.\d+)?)(ms|s)\b", message, re.ASCII)
+    if match is None:
+        return None
+    seconds = float(match[2]) / (1_000 if match[3] == "ms" else 1)
+    return int(match[1] or 0) * 60 + seconds
+
+
 def _number(text: str) -> float | None:
     """A plain non-negative decimal number, or None."""
     return float(text) if re.fullmatch(r"\s*\d{1,12}(?:\.\d+)?\s*", text, re.ASCII) else None
@@ -178,8 +221,16 @@ class _Facts:
         self.codes = tuple(text for name, text in pairs if name in {"code", "error_code", "type", "__type"} and text)
         self.codes += tuple(text for name, text in pairs if name in {"stop_reason", "finish_reason"} and text)
         # Gateways wrap the backend's own words, so the deepest message says most.
-        messages = [text for name, text in pairs if name in {"message", "status_msg", "error", ""} and text]
+        messages = [text for name, text in pairs if name in {"message", "status_msg", "detail", "error", ""} and text]
         self.message = messages[-1] if messages else ""
+        self._figures = {name: text for name, text in pairs if name in {"resets_in_seconds", "resets_at"}}
+
+    def resets_in(self, now: float) -> int:
+        """Seconds until an allowance is there again, 0 where nothing is said of it."""
+        left, at = _number(self._figures.get("resets_in_seconds", "")), _number(self._figures.get("resets_at", ""))
+        if left is None and at is not None and now:
+            left = at - now
+        return max(0, int(left or 0))
 
 
 def _pairs(value: object, depth: int, name: str = "") -> Iterator[tuple[str, str]]:

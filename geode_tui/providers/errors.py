@@ -60,3 +60,15 @@ class ProviderError(Exception):
         self.limit = limit
         self.actual = actual
         self.retryable = retryable
+
+
+class MalformedEvent(ValueError):
+    """An event of a stream that does not have the shape its wire promises."""
+
+
+class ErrorEvent(ValueError):
+    """An error that the server sent inside an answer that had begun well. ``body`` is what it said, decoded."""
+
+    def __init__(self, body: object) -> None:
+        super().__init__("the server sent an error inside its answer")
+        self.body = body

@@ -1,4 +1,7 @@
-"""Recognising that a prompt did not fit, by the wordings of the backends, with their figures (RUNTIME.md 2.7)."""
+"""Recognising what did not fit, the prompt or the output asked for, by the wordings of the backends (RUNTIME.md 2.7).
+
+The two are easily confused: a complaint about the output goes on to name the context length, or the other way round.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import re
 import msgspec
 
 _N = r"\d[\d,]*"
+_ASKED_FOR = r"max_(?:completion_|output_)?tokens"
 _ACTUAL, _LIMIT = f"(?P<actual>{_N})", f"(?P<limit>{_N})"
 _REQUESTED = r"(?:resulted in|requested(?: about)?|a total of(?: at least)?)"
 
@@ -23,6 +27,7 @@ _WORDINGS = tuple(
         rf"maximum prompt length is {_LIMIT} but the request contains {_ACTUAL} tokens",
         rf"prompt contains {_ACTUAL} tokens, too large for model with {_LIMIT} maximum context length",
         rf"prompt token count of {_ACTUAL} exceeds the limit of {_LIMIT}",
+        rf"request \({_ACTUAL} tokens\) exceeds the available context size \({_LIMIT} tokens\)",
         rf"exceeded model token limit: {_LIMIT} \(requested: {_ACTUAL}\)",
         rf"range of input length should be \[\d+, ?{_LIMIT}\]",
         r"context (?:length|window|limit|size)\s+(?:is |was |has been )?exceed(?:ed|s)",
@@ -32,28 +37,45 @@ _WORDINGS = tuple(
         r"greater than the context length",
     )
 )
-_OUTPUT_PARAMETER = re.compile(
-    r"unsupported parameter|max_(?:completion_|output_)?tokens\W[^.]*too large"
-    r"|tokens requested in max_tokens|maximum allowed number of output tokens",
-    re.IGNORECASE,
+_OUTPUT_WORDINGS = tuple(
+    re.compile(pattern, re.IGNORECASE | re.DOTALL)
+    for pattern in (
+        rf"{_ASKED_FOR}: {_ACTUAL} > {_LIMIT}, which is the maximum allowed number of output tokens",
+        rf"{_ASKED_FOR}\W[^.]{{0,60}}too large: {_ACTUAL}\. *This model supports at most {_LIMIT} completion tokens",
+        rf"{_ASKED_FOR}\W[^.]{{0,60}}too large(?:: {_ACTUAL})?",
+        rf"{_ASKED_FOR}'?: integer above maximum value\. Expected a value <= {_LIMIT}, but got {_ACTUAL}",
+        rf"range (?:of|for) {_ASKED_FOR} (?:is|should be) \[\d+, ?{_LIMIT}\]",
+        rf"tokens requested in {_ASKED_FOR}|maximum allowed number of output tokens",
+    )
 )
-"""Complaints about a parameter, though they may go on to name the context length."""
 
 
-class OverflowFigures(msgspec.Struct, frozen=True):
-    """What an overflow message names: the most that fits and what was sent, tokens."""
+class TokenFigures(msgspec.Struct, frozen=True):
+    """What a message names: the most that fits and what was sent or asked for, tokens."""
 
     limit: int | None = None
     actual: int | None = None
 
 
-def overflow_of(message: str) -> OverflowFigures | None:
-    """The figures of an overflow message, or None where ``message`` says something else."""
-    if _OUTPUT_PARAMETER.search(message):
+def overflow_of(message: str) -> TokenFigures | None:
+    """The figures of a prompt that did not fit, or None where ``message`` says something else."""
+    if "unsupported parameter" in message.lower() or output_limit_of(message):
         return None
-    match = next((found for wording in _WORDINGS if (found := wording.search(message))), None)
+    figures = _figures(message, _WORDINGS)
+    if figures is None:
+        return None
+    actual = figures.get("actual")
+    return TokenFigures(figures.get("limit"), None if actual is None else actual + figures.get("output", 0))
+
+
+def output_limit_of(message: str) -> TokenFigures | None:
+    """The figures of an output limit that the model does not have, or None where ``message`` says something else."""
+    figures = _figures(message, _OUTPUT_WORDINGS)
+    return None if figures is None else TokenFigures(figures.get("limit"), figures.get("actual"))
+
+
+def _figures(message: str, wordings: tuple[re.Pattern[str], ...]) -> dict[str, int] | None:
+    match = next((found for wording in wordings if (found := wording.search(message))), None)
     if match is None:
         return None
-    figures = {name: int(text.replace(",", "")) for name, text in match.groupdict().items() if text}
-    actual = figures.get("actual")
-    return OverflowFigures(figures.get("limit"), None if actual is None else actual + figures.get("output", 0))
+    return {name: int(text.replace(",", "")) for name, text in match.groupdict().items() if text}

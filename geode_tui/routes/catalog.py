@@ -1,4 +1,6 @@
-"""The one source of windows and output limits, keyed by route, each figure with its provenance (RUNTIME.md 1.4)."""
+"""The one source of windows, output limits and thinking, keyed by route, each figure with its provenance (RUNTIME.md
+1.4, 1.5 and 3.1). Aliases and dated ids are resolved before anything is looked up.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,14 @@ from typing import Literal, TypeAlias
 import msgspec
 
 Provenance: TypeAlias = Literal["catalog", "discovered", "client_default", "override", "observed", "unknown_fallback"]
+ThinkingKind: TypeAlias = Literal["unknown", "none", "adaptive", "budgeted", "effort"]
 
 UNKNOWN_WINDOW = 200_000
 """Planned with where nothing is known of a route (RUNTIME.md 1.1)."""
 UNKNOWN_OUTPUT = 32_768
-_DATED = re.compile(r"-(?:20\d{6}|latest)$")
+OPENROUTER = "openrouter"
+_DATED = re.compile(r"-(?:20\d{6}|20\d\d-\d\d-\d\d|latest)$")
+_BRACKETED = re.compile(r"\[\w+\]$")
 
 
 class ListPrice(msgspec.Struct, frozen=True):
@@ -27,7 +32,10 @@ class ListPrice(msgspec.Struct, frozen=True):
 
 
 class Route(msgspec.Struct, frozen=True):
-    """What is known of one route. ``model`` is the id as it is sent; ``family`` the id its figures stand under."""
+    """What is known of one route. ``model`` is the id as it is sent; ``family`` the id its figures stand under.
+
+    ``stated_price`` is used instead of the price list. See catalog.toml for the others.
+    """
 
     model: str
     provider: str
@@ -37,21 +45,58 @@ class Route(msgspec.Struct, frozen=True):
     max_output: int
     provenance: Provenance
     input_cap: int | None = None
-    simulated_price: ListPrice | None = None
+    stated_price: ListPrice | None = None
+    sends_output: bool = True
+    thinking: ThinkingKind = "unknown"
+    thinking_budget: int = 0
+    efforts: tuple[str, ...] = ()
+    default_effort: str = ""
+    explains_cache: bool = False
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """(model, provider, source)."""
+        return self.model, self.provider, self.source
 
 
-class _Entry(msgspec.Struct, frozen=True):
+class _Facts(msgspec.Struct, frozen=True, kw_only=True):
+    provider: str
+    source: str
+    window: int
+    max_output: int
+    max_window: int | None = None
+    input_cap: int | None = None
+    stated_price: ListPrice | None = None
+    sends_output: bool = True
+    provenance: Provenance = "catalog"
+    thinking: ThinkingKind = "unknown"
+    thinking_budget: int = 0
+    efforts: tuple[str, ...] = ()
+    default_effort: str = ""
+    explains_cache: bool = False
+
+
+class _Entry(_Facts, frozen=True, kw_only=True):
+    models: tuple[str, ...]
+
+
+class _Alias(msgspec.Struct, frozen=True):
+    provider: str
+    names: dict[str, str]
+
+
+class _Retired(msgspec.Struct, frozen=True):
     provider: str
     source: str
     models: tuple[str, ...]
-    window: int
-    max_output: int
-    input_cap: int | None = None
-    simulated_price: ListPrice | None = None
+    replacement: str
 
 
 class _File(msgspec.Struct, frozen=True):
     route: tuple[_Entry, ...]
+    unlisted: tuple[_Facts, ...] = ()
+    alias: tuple[_Alias, ...] = ()
+    retired: tuple[_Retired, ...] = ()
 
 
 class Catalog:
@@ -60,23 +105,65 @@ class Catalog:
     def __init__(self, text: str | None = None) -> None:
         if text is None:
             text = resources.files("geode_tui.routes").joinpath("catalog.toml").read_text(encoding="utf-8")
-        entries = msgspec.convert(tomllib.loads(text), _File).route
-        self._entries = {(m, e.provider, e.source): e for e in entries for m in e.models}
+        file = msgspec.convert(tomllib.loads(text), _File)
+        self._entries: dict[tuple[str, str, str], _Facts] = {
+            (m, e.provider, e.source): e for e in file.route for m in e.models
+        }
+        self._unlisted = {(e.provider, e.source): e for e in file.unlisted}
+        self._aliases = {(a.provider, name): family for a in file.alias for name, family in a.names.items()}
+        self._retired = {(m, r.provider, r.source): r.replacement for r in file.retired for m in r.models}
 
-    def route(self, model: str, provider: str, source: str, *, window: int | None = None) -> Route:
-        """What is known of the route; a dated or ``-latest`` id resolves to its family. ``window`` overrides.
+    def family(self, model: str, provider: str) -> str:
+        """The id under which ``model`` is listed: without its date, ``-latest`` or bracket, its alias resolved.
 
-        Never inherits from another provider or source: what is not listed is planned as 200,000 and says so.
+        An OpenRouter id is a model of its own: only the router's name before it is taken off.
         """
-        family = _DATED.sub("", model)
-        entry = self._entries.get((model, provider, source)) or self._entries.get((family, provider, source))
-        if entry is None:
-            found = Route(model, provider, source, family, UNKNOWN_WINDOW, UNKNOWN_OUTPUT, "unknown_fallback")
-        else:
-            found = Route(
-                model, provider, source, family, entry.window, entry.max_output, "catalog", entry.input_cap,
-                entry.simulated_price,
-            )  # fmt: skip
+        if provider == OPENROUTER:
+            return model.removeprefix(f"{OPENROUTER}/")
+        plain = _DATED.sub("", _BRACKETED.sub("", model))
+        return self._aliases.get((provider, plain), plain)
+
+    def route(
+        self, model: str, provider: str, source: str, *, window: int | None = None, discovered: int | None = None
+    ) -> Route:
+        """What is known of the route.
+
+        Never inherits from another provider or source: what is not listed is planned with a fallback and says so.
+
+        Args:
+            model: As a person writes it; a bracket at its end is a wish that no wire knows, and is not sent.
+            provider: As in `Route`.
+            source: As in `Route`.
+            window: Set by the person; kept below the client's maximum where one is known.
+            discovered: The window that the endpoint itself reports.
+        """
+        sent = model if provider == OPENROUTER else _BRACKETED.sub("", model)
+        family = self.family(model, provider)
+        facts, provenance = self._facts(family, provider, source)
+        size = facts.window
+        if discovered is not None and discovered > 0:
+            size, provenance = discovered, "discovered"
         if window is not None and window > 0:
-            return msgspec.structs.replace(found, window=window, provenance="override")
-        return found
+            size, provenance = min(window, facts.max_window or window), "override"
+        return Route(
+            sent, provider, source, family, size, facts.max_output, provenance, facts.input_cap,
+            facts.stated_price, facts.sends_output, facts.thinking, facts.thinking_budget, facts.efforts,
+            facts.default_effort, facts.explains_cache,
+        )  # fmt: skip
+
+    def _facts(self, family: str, provider: str, source: str) -> tuple[_Facts, Provenance]:
+        entry = self._entries.get((family, provider, source))
+        if entry is not None:
+            return entry, entry.provenance
+        unlisted = self._unlisted.get((provider, source))
+        nothing = _Facts(provider=provider, source=source, window=UNKNOWN_WINDOW, max_output=UNKNOWN_OUTPUT)
+        return unlisted or nothing, "unknown_fallback"
+
+    def replacement(self, model: str, provider: str, source: str) -> str:
+        """The model that took the place of a retired one on this route; empty where it is not retired."""
+        return self._retired.get((self.family(model, provider), provider, source), "")
+
+    def models(self, provider: str, source: str) -> tuple[str, ...]:
+        """The models that are listed for a route and not retired, in the order of the file."""
+        listed = (m for m, p, s in self._entries if (p, s) == (provider, source))
+        return tuple(m for m in listed if not self.replacement(m, provider, source))

@@ -8,6 +8,7 @@
         assert lab.requests[1].body["messages"][-1]["content"][0]["type"] == "tool_result"
 """
 
+from tests.lab.chaos import Chaos
 from tests.lab.gate import Gate
 from tests.lab.http import Received
 from tests.lab.scripts import (
@@ -34,6 +35,7 @@ __all__ = [
     "Answer",
     "Block",
     "Call",
+    "Chaos",
     "Cut",
     "Drip",
     "Empty",

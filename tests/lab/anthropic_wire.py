@@ -3,47 +3,39 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from itertools import count
 from typing import Any, TypeAlias
 
+from tests.lab.anthropic_rules import COUNT_RULES, RULES, invalid, parse_body
 from tests.lab.cache import PromptCache, Split
-from tests.lab.http import Action, Dropped, End, Hold, Pause, Received, Response, Send, Streamed, Whole
-from tests.lab.rules import COUNT_RULES, Inquiry, Limits, Refused, invalid, parse_body, refusal, sign
-from tests.lab.scripts import (
-    Answer,
-    Block,
-    Call,
-    Cut,
-    Drip,
-    Events,
-    Fail,
-    HangUp,
-    Malformed,
-    Part,
-    Reply,
-    Say,
-    Stall,
-    StreamError,
-    Think,
+from tests.lab.diagnosis import Diagnosis, Sent
+from tests.lab.http import Received, Response, Whole
+from tests.lab.playing import (
+    NextReply,
+    Piece,
+    Stream,
+    WithParts,
+    arguments_text,
+    chunk_of,
+    cut_up,
+    dumped,
+    failed_with,
+    json_answer,
+    perform,
+    sse,
+    texts_of,
 )
-from tests.lab.tokens import count_block, count_text
+from tests.lab.rules import Inquiry, Limits, Refused, refusal
+from tests.lab.scripts import Answer, Block, Call, Fail, Part, Say, StreamError, Think
+from tests.lab.sealing import sign
+from tests.lab.tokens import canonical, count_block, count_text, text_blocks
 
 MESSAGES = "/v1/messages"
 COUNT_TOKENS = "/v1/messages/count_tokens"
 
 Event: TypeAlias = Mapping[str, Any]
-_WithParts: TypeAlias = Answer | StreamError | Cut | Stall | Drip | Malformed
-
-
-@dataclass(frozen=True)
-class Piece:
-    """An event, how many streamed characters it carries, and the seconds to wait before it."""
-
-    event: Event
-    chars: int = 0
-    delay_s: float = 0.0
 
 
 class AnthropicWire:
@@ -55,9 +47,10 @@ class AnthropicWire:
         self._secret = secret
         self._message_numbers = count(1)
         self._call_numbers = count(1)
+        self._diagnosis = Diagnosis("messages_changed")
 
-    def respond(self, received: Received, next_reply: Callable[[dict[str, Any]], Reply]) -> Response:
-        """Answer a request. ``next_reply`` is asked only when no rule refuses it."""
+    def respond(self, received: Received, next_reply: NextReply) -> Response:
+        """See `playing.Wire`."""
         if received.method != "POST" or received.path not in {MESSAGES, COUNT_TOKENS}:
             return _error(Refused(404, "not_found_error", "Not found"))
         if received.too_large:
@@ -68,48 +61,23 @@ class AnthropicWire:
         inquiry = Inquiry(received.headers, body, self._limits, lambda b: self._cache.measure(b).total, self._secret)
         if received.path == COUNT_TOKENS:
             refused = refusal(inquiry, COUNT_RULES)
-            return _error(refused) if refused else _json(200, {"input_tokens": self._cache.measure(body).total})
-        refused = refusal(inquiry)
+            return _error(refused) if refused else json_answer(200, {"input_tokens": self._cache.measure(body).total})
+        refused = refusal(inquiry, RULES)
         if refused is None and body.get("stream") is not True:
             refused = invalid("stream: this server only streams")
-        return _error(refused) if refused else self._reply(body, next_reply(body))
+        return _error(refused) if refused else perform(self, body, next_reply(body))
 
-    def _reply(self, body: dict[str, Any], reply: Reply) -> Response:
-        if isinstance(reply, HangUp):
-            return Dropped()
-        if isinstance(reply, Fail):
-            return _failed(reply)
-        if isinstance(reply, Events):
-            return _event_stream(_sent(Piece(event) for event in reply.events))
-        return _event_stream(self._actions(reply, self._opening(body, reply)))
-
-    def _actions(self, reply: _WithParts, stream: _Stream) -> Iterator[Action]:
-        if isinstance(reply, Answer):
-            return _sent([*stream.content, *stream.closing])
-        if isinstance(reply, StreamError):
-            return _sent([*stream.content, Piece(error_body(reply.type, reply.message))])
-        if isinstance(reply, Malformed):
-            broken = Send(f"event: content_block_delta\ndata: {reply.data}\n\n".encode())
-            return iter([*_sent(stream.content), broken, *_sent(stream.closing)])
-        if isinstance(reply, Drip):
-            return _sent(
-                replace(piece, delay_s=piece.chars / reply.chars_per_s) for piece in [*stream.content, *stream.closing]
-            )
-        before, after = _split(stream.content, reply.after_chars)
-        if isinstance(reply, Stall):
-            return iter([*_sent(before), Hold(reply.reached, reply.release), *_sent([*after, *stream.closing])])
-        return iter([*_sent(before), *([] if reply.how == "clean" else [End(reply.how)])])
-
-    def _opening(self, body: dict[str, Any], reply: _WithParts) -> _Stream:
-        """The events of a reply's parts, with everything counted. The prompt is now in the cache."""
+    def stream(self, body: dict[str, Any], reply: WithParts) -> Stream:
+        """See `playing.Voice`."""
         usage = _prompt_usage(self._cache.serve(body))
-        single = isinstance(reply, Cut | Stall | Drip)
+        chunk = chunk_of(reply)
         blocks = [self._numbered(part) for part in reply.parts]
         extra = reply.usage if isinstance(reply, Answer) else {}
+        message_id = f"msg_{next(self._message_numbers):04d}"
         start = {
             "type": "message_start",
             "message": {
-                "id": f"msg_{next(self._message_numbers):04d}",
+                "id": message_id,
                 "type": "message",
                 "role": "assistant",
                 "model": body["model"],
@@ -117,16 +85,73 @@ class AnthropicWire:
                 "stop_reason": None,
                 "stop_sequence": None,
                 "usage": {**usage, "output_tokens": 1, "service_tier": "standard", **extra},
+                **self._diagnosed(message_id, body),
             },
         }
-        content = [Piece(start), Piece({"type": "ping"})]
+        content = [self._piece(start), self._piece({"type": "ping"})]
         done: list[Mapping[str, Any]] = []
         for index, part in enumerate(blocks):
             signature = self._signature(part, body, done)
-            content += _block_pieces(index, part, signature, 1 if single else None)
+            content += self._block_pieces(index, part, signature, chunk)
             done.append(_finished_block(part, signature))
-        closing = _closing(reply, blocks, {**_flat(usage), **_output_usage(blocks, done), **extra})
-        return _Stream(content, closing)
+        counted = {**_flat(usage), **_output_usage(blocks, done), **extra}
+        closing: list[Event] = [
+            {"type": "message_delta", "delta": _ending(reply, blocks), "usage": counted},
+            {"type": "message_stop"},
+        ]
+        return Stream(content, [self._piece(event) for event in closing])
+
+    def event(self, event: Event) -> bytes:
+        """See `playing.Voice`."""
+        return sse(dumped(event), event["type"])
+
+    def error_event(self, error: StreamError) -> bytes:
+        """See `playing.Voice`."""
+        return self.event(_error_body(error.type, error.message))
+
+    def broken_event(self, data: str) -> bytes:
+        """See `playing.Voice`."""
+        return sse(data, "content_block_delta")
+
+    def failed(self, fail: Fail) -> Whole:
+        """See `playing.Voice`."""
+        return failed_with(fail, _error_body(fail.type, fail.message, fail.details))
+
+    def _piece(self, event: Event, chars: int = 0, delay_s: float = 0.0) -> Piece:
+        return Piece(self.event(event), chars, delay_s)
+
+    def _block_pieces(self, index: int, part: Part, signature: str, chunk: int | None) -> list[Piece]:
+        start, deltas = _start_and_deltas(part, signature, chunk)
+        return [
+            self._piece({"type": "content_block_start", "index": index, "content_block": start}),
+            *(
+                self._piece({"type": "content_block_delta", "index": index, "delta": delta}, chars, delay)
+                for delta, chars, delay in deltas
+            ),
+            self._piece({"type": "content_block_stop", "index": index}),
+        ]
+
+    def _diagnosed(self, message_id: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The field that says why the cache missed, where that was asked."""
+        sent = Sent(
+            (
+                ("model_changed", str(body["model"])),
+                ("system_changed", canonical(text_blocks(body.get("system", ())))),
+                ("tools_changed", canonical(body.get("tools", []))),
+            ),
+            tuple(canonical([m["role"], text_blocks(m["content"])]) for m in body["messages"]),
+        )
+        self._diagnosis.keep(message_id, sent)
+        if "diagnostics" not in body:
+            return {}
+        previous = body["diagnostics"].get("previous_message_id")
+        if previous is None:
+            return {"diagnostics": None}
+        found = self._diagnosis.compare(previous, sent)
+        if found is None:
+            return {"diagnostics": {"cache_miss_reason": {"type": "previous_message_not_found"}}}
+        reason = {"type": found.changed, "cache_missed_input_tokens": found.lost}
+        return {"diagnostics": {"cache_miss_reason": reason} if found.changed else None}
 
     def _numbered(self, part: Part) -> Part:
         if isinstance(part, Call) and not part.id:
@@ -141,108 +166,37 @@ class AnthropicWire:
         return sign(self._secret, part.text, body["messages"], beside)
 
 
-@dataclass(frozen=True)
-class _Stream:
-    content: list[Piece]
-    closing: list[Piece]
+def _error(refused: Refused) -> Whole:
+    return json_answer(refused.status, _error_body(refused.type, refused.message))
 
 
-def error_body(kind: str, message: str, details: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def _error_body(kind: str, message: str, details: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The vendor's error object, as a body or as the data of an error event."""
     error: dict[str, Any] = {"type": kind, "message": message}
     return {"type": "error", "error": {**error, "details": details} if details else error}
 
 
-def sse(event: Event) -> bytes:
-    """One server-sent event, named by its type."""
-    data = json.dumps(event, ensure_ascii=False, separators=(",", ":"))
-    return f"event: {event['type']}\ndata: {data}\n\n".encode()
-
-
-def _error(refused: Refused) -> Whole:
-    return _json(refused.status, error_body(refused.type, refused.message))
-
-
-def _failed(fail: Fail) -> Whole:
-    if fail.body is not None:
-        return Whole(fail.status, fail.body, dict(fail.headers))
-    return _json(fail.status, error_body(fail.type, fail.message, fail.details), fail.headers)
-
-
-def _json(status: int, body: Any, headers: Mapping[str, str] | None = None) -> Whole:
-    return Whole(status, json.dumps(body).encode(), {"content-type": "application/json", **(headers or {})})
-
-
-def _event_stream(actions: Iterator[Action]) -> Streamed:
-    return Streamed(actions, {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"})
-
-
-def _sent(pieces: Iterable[Piece]) -> Iterator[Action]:
-    for piece in pieces:
-        if piece.delay_s:
-            yield Pause(piece.delay_s)
-        yield Send(sse(piece.event))
-
-
-def _split(pieces: list[Piece], after_chars: int | None) -> tuple[list[Piece], list[Piece]]:
-    """The pieces up to the one that completes ``after_chars`` characters, and the rest. Zero ends before the first
-    character."""
-    if after_chars is None:
-        return pieces, []
-    total = 0
-    for i, piece in enumerate(pieces):
-        if piece.chars and total >= after_chars:
-            return pieces[:i], pieces[i:]
-        total += piece.chars
-    return pieces, []
-
-
-def _block_pieces(index: int, part: Part, signature: str, chunk: int | None) -> list[Piece]:
-    start, deltas = _start_and_deltas(part, signature, chunk)
-    return [
-        Piece({"type": "content_block_start", "index": index, "content_block": start}),
-        *(
-            Piece({"type": "content_block_delta", "index": index, "delta": delta}, chars, delay)
-            for delta, chars, delay in deltas
-        ),
-        Piece({"type": "content_block_stop", "index": index}),
-    ]
-
-
-def _start_and_deltas(
-    part: Part, signature: str, chunk: int | None
-) -> tuple[Mapping[str, Any], list[tuple[Mapping[str, Any], int, float]]]:
+def _start_and_deltas(part: Part, signature: str, chunk: int | None) -> tuple[Event, list[tuple[Event, int, float]]]:
     if isinstance(part, Say):
-        texts = _pieces(part.text, chunk or part.chunk) if chunk or not part.chunks else part.chunks
-        deltas = [({"type": "text_delta", "text": t}, len(t), part.delay_s) for t in texts]
+        deltas = [({"type": "text_delta", "text": t}, len(t), part.delay_s) for t in texts_of(part, chunk)]
         return {"type": "text", "text": ""}, list(deltas)
     if isinstance(part, Think):
-        thoughts = [({"type": "thinking_delta", "thinking": t}, len(t), 0.0) for t in _pieces(part.text, chunk or 24)]
+        thoughts = [({"type": "thinking_delta", "thinking": t}, len(t), 0.0) for t in cut_up(part.text, chunk or 24)]
         signed = [({"type": "signature_delta", "signature": signature}, 0, 0.0)] if signature else []
         return {"type": "thinking", "thinking": "", "signature": ""}, [*thoughts, *signed]
     if isinstance(part, Call):
         opening = {"type": "tool_use", "id": part.id, "name": part.name}
         if part.inline:
             return {**opening, "input": part.arguments}, []
+        # No arguments are no text on this wire.
+        text = arguments_text(part) if part.arguments else ""
         return {**opening, "input": {}}, [
-            ({"type": "input_json_delta", "partial_json": t}, len(t), 0.0)
-            for t in _pieces(arguments_text(part), chunk or 16)
+            ({"type": "input_json_delta", "partial_json": t}, len(t), 0.0) for t in cut_up(text, chunk or 16)
         ]
     return part.block, [(delta, 0, 0.0) for delta in part.deltas]
 
 
-def arguments_text(call: Call) -> str:
-    """The argument text as it is streamed; no arguments are no text."""
-    if isinstance(call.arguments, str):
-        return call.arguments
-    return json.dumps(call.arguments, ensure_ascii=False) if call.arguments else ""
-
-
-def _pieces(text: str, size: int) -> list[str]:
-    return [text[i : i + size] for i in range(0, len(text), size)]
-
-
-def _finished_block(part: Part, signature: str) -> Mapping[str, Any]:
+def _finished_block(part: Part, signature: str) -> Event:
     """The block as the client should send it back; what a signature after it covers."""
     if isinstance(part, Say):
         return {"type": "text", "text": part.text}
@@ -263,12 +217,11 @@ def _object(call: Call) -> Any:
         return {}
 
 
-def _closing(reply: _WithParts, parts: list[Part], usage: Mapping[str, Any]) -> list[Piece]:
+def _ending(reply: WithParts, parts: list[Part]) -> dict[str, Any]:
     reason = reply.stop_reason if isinstance(reply, Answer) else None
     if reason is None:
         reason = "tool_use" if any(isinstance(part, Call) for part in parts) else "end_turn"
-    delta = {"stop_reason": reason, "stop_sequence": None}
-    return [Piece({"type": "message_delta", "delta": delta, "usage": usage}), Piece({"type": "message_stop"})]
+    return {"stop_reason": reason, "stop_sequence": None}
 
 
 def _prompt_usage(split: Split) -> dict[str, Any]:

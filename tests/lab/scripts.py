@@ -89,11 +89,12 @@ class StreamError:
 class Cut:
     """The stream ends after ``after_chars`` characters of ``parts``; with None after all of them, before the closing
     events. ``how``: ``close`` ends the connection inside the body, ``reset`` aborts it, ``clean`` ends the body
-    properly, as if the answer were complete."""
+    properly, as if the answer were complete. ``silence_s`` is the wait before the end, seconds."""
 
     parts: tuple[Part, ...] = ()
     after_chars: int | None = None
     how: Literal["close", "reset", "clean"] = "close"
+    silence_s: float = 0.0
 
 
 @dataclass(frozen=True)

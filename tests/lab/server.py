@@ -13,7 +13,15 @@ from typing import Any, Self
 
 from tests.lab.anthropic_wire import COUNT_TOKENS, AnthropicWire
 from tests.lab.cache import PromptCache
+from tests.lab.chaos import Chaos, Storm
+from tests.lab.chat_profiles import PROFILES
+from tests.lab.chat_wire import COMPLETIONS, ChatWire
+from tests.lab.codex_wire import CODEX, CodexWire
 from tests.lab.http import Received, play, read_request
+from tests.lab.models_wire import MODELS, ModelsWire
+from tests.lab.playing import Wire
+from tests.lab.prefix_cache import PrefixCache
+from tests.lab.responses_wire import INPUT_TOKENS, RESPONSES, ResponsesWire
 from tests.lab.rules import Limits
 from tests.lab.scripts import Reply, Say, ScriptStep, reply_of
 
@@ -22,10 +30,11 @@ SECRET = b"lab"
 
 
 class Lab:
-    """A scripted model on a loopback port, an asynchronous context manager.
+    """A scripted model on a loopback port, an asynchronous context manager. It speaks every wire, each below its own
+    path: `base_url`, `openai_url`, `codex_url` and `chat_url`.
 
-    ``requests`` are all message requests in order of arrival, refused ones included; ``counted`` are the requests for
-    a token count. When the script has run out, the answer is ``done``.
+    ``requests`` are all requests for an answer in order of arrival, refused ones included; ``counted`` are those for a
+    token count, ``listed`` those for the list of models. When the script has run out, the answer is ``otherwise``.
     """
 
     def __init__(
@@ -40,11 +49,17 @@ class Lab:
         cache_minimum: int = 1_024,
         clock: Callable[[], float] = time.time,
         port: int = 0,
+        chaos: Chaos | None = None,
+        otherwise: ScriptStep = Say("done"),  # noqa: B008 - frozen
     ) -> None:
         """Args mean what `Limits` says; ``cache_minimum`` is the smallest cached prefix in tokens, ``clock`` gives
-        epoch seconds for cache lifetimes and arrival times, ``port`` 0 takes a free one."""
+        epoch seconds for cache lifetimes and arrival times, ``port`` 0 takes a free one, ``chaos`` lets answers fail
+        before the scripted ones."""
         limits = Limits(window, max_output, models, api_key, bound_thinking)
-        self._wire = AnthropicWire(limits, PromptCache(clock, cache_minimum), SECRET)
+        self._wires = _wires(limits, clock, cache_minimum)
+        self._models = ModelsWire(limits)
+        self._storm = Storm(chaos) if chaos else None
+        self._otherwise = otherwise
         self._script: deque[ScriptStep] = deque(script)
         self._clock = clock
         self._port = port
@@ -52,6 +67,7 @@ class Lab:
         self._connections: set[asyncio.Task[None]] = set()
         self.requests: list[Received] = []
         self.counted: list[Received] = []
+        self.listed: list[Received] = []
         self.faults: list[Exception] = []
         """Errors of the lab itself, or of a script's callables. Raised again when the lab is left."""
 
@@ -60,6 +76,20 @@ class Lab:
         """``http://127.0.0.1:PORT``."""
         assert self._server is not None, "the lab is not running"
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+
+    @property
+    def openai_url(self) -> str:
+        """The base URL of the Responses wire and of OpenAI's own Chat Completions."""
+        return f"{self.base_url}/v1"
+
+    @property
+    def codex_url(self) -> str:
+        """The base URL of the subscription's wire."""
+        return f"{self.base_url}{CODEX.removesuffix('/responses')}"
+
+    def chat_url(self, vendor: str = "openai") -> str:
+        """The base URL of a vendor's Chat Completions: openai, glm, openrouter or ollama."""
+        return self.base_url + next(profile.path for profile in PROFILES if profile.name == vendor)
 
     @property
     def remaining(self) -> int:
@@ -111,15 +141,35 @@ class Lab:
             writer.close()
 
     async def _answered(self, received: Received, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        (self.counted if received.path == COUNT_TOKENS else self.requests).append(received)
+        wire: Wire = self._wires.get(received.path, self._wires[""])
+        if received.method == "GET" and received.path.endswith(MODELS):
+            wire = self._models
+            self.listed.append(received)
+        else:
+            (self.counted if received.path in {COUNT_TOKENS, INPUT_TOKENS} else self.requests).append(received)
         try:
-            return await play(self._wire.respond(received, self._next_reply), received, reader, writer)
+            return await play(wire.respond(received, self._next_reply), received, reader, writer)
         except Exception as error:  # noqa: BLE001 - kept for the test, which fails with it
             self.faults.append(error)
             return False
 
     def _next_reply(self, body: dict[str, Any]) -> Reply:
-        return reply_of(self._script.popleft() if self._script else Say("done"), body)
+        trouble = self._storm.next() if self._storm else None
+        return trouble or reply_of(self._script.popleft() if self._script else self._otherwise, body)
+
+
+def _wires(limits: Limits, clock: Callable[[], float], cache_minimum: int) -> dict[str, Wire]:
+    """The wires by path. The one without a path answers for all that are not there."""
+    anthropic = AnthropicWire(limits, PromptCache(clock, cache_minimum), SECRET)
+    responses = ResponsesWire(limits, PrefixCache(clock, cache_minimum), SECRET, clock)
+    chats = (ChatWire(profile, limits, PrefixCache(clock, cache_minimum), SECRET, clock) for profile in PROFILES)
+    return {
+        "": anthropic,
+        RESPONSES: responses,
+        INPUT_TOKENS: responses,
+        CODEX: CodexWire(limits, PrefixCache(clock, cache_minimum), SECRET, clock),
+        **{chat.profile.path + COMPLETIONS: chat for chat in chats},
+    }
 
 
 @contextmanager

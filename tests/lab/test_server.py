@@ -36,9 +36,9 @@ BODY: dict[str, Any] = {
 }
 
 
-async def post(lab: Lab) -> httpx2.Response:
+async def post(lab: Lab, body: dict[str, Any] = BODY) -> httpx2.Response:
     async with httpx2.AsyncClient(verify=False, base_url=lab.base_url, headers=HEADERS) as client:
-        return await client.post("/v1/messages", json=BODY)
+        return await client.post("/v1/messages", json=body)
 
 
 def events(answer: httpx2.Response) -> list[dict[str, Any]]:
@@ -128,6 +128,31 @@ async def test_broken_and_failing_streams() -> None:
     assert failed.rstrip().endswith('"error":{"type":"overloaded_error","message":"Overloaded"}}')
     assert dripped.count("text_delta") == 3
     assert raw == 'event: ping\ndata: {"type":"ping"}\n\n'
+
+
+async def test_a_miss_is_explained_where_that_was_asked() -> None:
+    async def finding(lab: Lab, previous: str | None, *words: str, **more: Any) -> Any:
+        messages = [{"role": "user", "content": word} for word in words]
+        body = {**BODY, "messages": messages, "diagnostics": {"previous_message_id": previous}, **more}
+        start = events(await post(lab, body))[0]
+        return start["message"]["diagnostics"]
+
+    async with Lab() as lab:
+        assert "diagnostics" not in events(await post(lab))[0]["message"]
+        assert await finding(lab, None, "hi") is None
+        assert await finding(lab, "msg_0002", "hi", "there") is None
+        for change, reason in (
+            ({"model": "claude-opus-5"}, "model_changed"),
+            ({"system": "be brief"}, "system_changed"),
+            ({"tools": [{"name": "t", "input_schema": {}}]}, "tools_changed"),
+        ):
+            found = await finding(lab, "msg_0002", "hi", **change)
+            assert found["cache_miss_reason"]["type"] == reason
+        changed = await finding(lab, "msg_0002", "ho")
+        assert changed["cache_miss_reason"]["type"] == "messages_changed"
+        assert changed["cache_miss_reason"]["cache_missed_input_tokens"] > 0
+        unknown = await finding(lab, "msg_9999", "hi")
+        assert unknown["cache_miss_reason"] == {"type": "previous_message_not_found"}
 
 
 async def test_one_connection_serves_many_requests() -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 BLOCK_OVERHEAD = 4
@@ -43,6 +44,21 @@ def text_blocks(content: Any) -> list[dict[str, Any]]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}] if content else []
     return list(content or ())
+
+
+def prompt_text(parts: Iterable[Any]) -> str:
+    """The prompt as one text, for wires that cache and count by the length of it. Images have a fixed size."""
+    return "".join(canonical(_flattened(part)) + "\n" for part in parts)
+
+
+def _flattened(value: Any) -> Any:
+    if isinstance(value, str) and value.startswith("data:image/"):
+        return (hashlib.sha256(value.encode()).hexdigest() * IMAGE_TOKENS)[: IMAGE_TOKENS * 4]
+    if isinstance(value, Mapping):
+        return {k: _flattened(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_flattened(v) for v in value]
+    return value
 
 
 def _unmarked(value: Any) -> Any:

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geode_tui.core.usage import Usage
-from geode_tui.providers.anthropic_usage import merge_usage, usage_of
+from geode_tui.providers.anthropic_usage import by_iteration, usage_of
+from geode_tui.providers.usage_report import merge_usage
 
 
 def merged(*reports: object) -> Usage:
@@ -62,6 +63,34 @@ def test_reasoning_is_part_of_the_output() -> None:
 
 def test_nonsense_is_not_counted() -> None:
     assert merged(None, [1], {"input_tokens": "12", "output_tokens": True, "cache_creation": 7}) == Usage()
+
+
+def iteration(kind: str, size: int) -> dict[str, Any]:
+    return {"type": kind, "input_tokens": size, "output_tokens": 1}
+
+
+def test_the_last_call_of_its_kind_has_the_size_of_the_conversation() -> None:
+    entries = [
+        iteration("message", 10),
+        iteration("compaction", 90),
+        iteration("message", 20),
+        iteration("advisor_message", 5),
+    ]
+    usage, others = by_iteration({"input_tokens": 30, "output_tokens": 2, "iterations": entries})
+    assert usage == Usage(20, 1)
+    assert others == (Usage(10, 1), Usage(90, 1), Usage(5, 1))
+
+
+def test_one_call_is_what_the_report_says_of_it() -> None:
+    details = {"thinking_tokens": 4}
+    report = {"input_tokens": 10, "output_tokens": 9, "output_tokens_details": details}
+    for entries in ([iteration("message", 10)], [], None, "none", [None]):
+        assert by_iteration({**report, "iterations": entries}) == (Usage(10, 9, reasoning_tokens=4), ())
+
+
+def test_a_compaction_alone_leaves_the_report_as_it_is() -> None:
+    usage, others = by_iteration({"input_tokens": 0, "output_tokens": 0, "iterations": [iteration("compaction", 90)]})
+    assert (usage, others) == (Usage(), (Usage(90, 1),))
 
 
 FIELDS = ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"]

@@ -19,7 +19,7 @@ CLASSES = {
     "rate_limit": ErrorKind.RATE_LIMIT,
     "overloaded": ErrorKind.OVERLOADED,
     "quota": ErrorKind.BILLING,
-    "bad_parameter": ErrorKind.BAD_REQUEST,
+    "bad_parameter": ErrorKind.OUTPUT_TOO_LARGE,
     "history_invalid": ErrorKind.HISTORY_INVALID,
 }
 
@@ -33,7 +33,9 @@ def test_an_overflow_is_recognised_with_its_figures(case: dict[str, Any]) -> Non
 @pytest.mark.parametrize("case", CASES["negative"], ids=lambda case: case["name"])
 def test_a_look_alike_is_not_taken_for_an_overflow(case: dict[str, Any]) -> None:
     verdict = classify_status(case["status"], case["body"])
-    assert (verdict.kind, verdict.limit, verdict.actual) == (CLASSES[case["expect"]], None, None)
+    assert verdict.kind is CLASSES[case["expect"]]
+    figures = (64_000, 200_000) if verdict.kind is ErrorKind.OUTPUT_TOO_LARGE else (None, None)
+    assert (verdict.limit, verdict.actual) == figures
 
 
 @pytest.mark.parametrize(
@@ -54,6 +56,50 @@ def test_figures_may_have_thousands_separators() -> None:
     figures = overflow_of("prompt is too long: 213,462 tokens > 200,000 maximum")
     assert figures is not None
     assert (figures.actual, figures.limit) == (213_462, 200_000)
+
+
+@pytest.mark.parametrize(
+    ("message", "limit", "asked"),
+    [
+        ("max_tokens: 200000 > 64000, which is the maximum allowed number of output tokens for x", 64_000, 200_000),
+        (
+            "max_tokens is too large: 300000. This model supports at most 128000 completion tokens, not 300000.",
+            128_000,
+            300_000,
+        ),
+        (
+            (
+                "Invalid 'max_output_tokens': integer above maximum value. Expected a value <= 128000, but got 300000"
+                " instead."
+            ),
+            128_000,
+            300_000,
+        ),
+        (
+            (
+                "'max_tokens' or 'max_completion_tokens' is too large: 70000. This model's maximum context length is"
+                " 131072 tokens and your request has 100000 input tokens."
+            ),
+            None,
+            70_000,
+        ),
+        ("Invalid max_tokens value, the valid range of max_tokens is [1, 8192]", 8_192, None),
+        ("Range of max_tokens should be [1, 8192]", 8_192, None),
+    ],
+)
+def test_an_output_limit_the_model_does_not_have_is_told_with_its_figures(
+    message: str, limit: int | None, asked: int | None
+) -> None:
+    verdict = classify_status(400, {"error": {"message": message}})
+    assert (verdict.kind, verdict.limit, verdict.actual) == (ErrorKind.OUTPUT_TOO_LARGE, limit, asked)
+    assert overflow_of(message) is None
+
+
+def test_a_parameter_that_is_not_taken_is_no_limit() -> None:
+    message = (
+        "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+    )
+    assert classify_status(400, {"error": {"message": message}}).kind is ErrorKind.BAD_REQUEST
 
 
 def error(kind: str, message: str = "no", code: str | None = None) -> dict[str, Any]:
@@ -82,6 +128,41 @@ def error(kind: str, message: str = "no", code: str | None = None) -> dict[str, 
         (200, error("overloaded_error"), ErrorKind.OVERLOADED),
         (200, error("api_error"), ErrorKind.SERVER),
         (200, error("a_new_error"), ErrorKind.UNKNOWN),
+        (200, {"code": "server_error", "message": "no"}, ErrorKind.SERVER),
+        (200, {"code": "rate_limit_exceeded", "message": "no"}, ErrorKind.RATE_LIMIT),
+        (200, {"code": "server_is_overloaded", "message": "no"}, ErrorKind.OVERLOADED),
+        (200, {"code": "invalid_prompt", "message": "no"}, ErrorKind.BAD_REQUEST),
+        (200, {"code": "context_length_exceeded", "message": "no"}, ErrorKind.CONTEXT_OVERFLOW),
+        (200, {"code": 502, "message": "Provider disconnected"}, ErrorKind.SERVER),
+        (200, {"code": 429, "message": "no"}, ErrorKind.RATE_LIMIT),
+        (400, {"detail": "Unsupported parameter: truncation"}, ErrorKind.BAD_REQUEST),
+        (429, {"error": {"type": "usage_not_included", "message": "no"}}, ErrorKind.BILLING),
+        (403, {"error": {"code": 403, "message": "Key limit exceeded (total limit)."}}, ErrorKind.BILLING),
+        (400, {"error": {"code": "invalid_encrypted_content", "message": "no"}}, ErrorKind.HISTORY_INVALID),
+        *(
+            (429, {"error": {"code": code, "message": "no"}}, kind)
+            for code, kind in {
+                "1112": ErrorKind.AUTH,
+                "1113": ErrorKind.BILLING,
+                "1302": ErrorKind.RATE_LIMIT,
+                "1305": ErrorKind.OVERLOADED,
+                "1308": ErrorKind.BILLING,
+            }.items()
+        ),
+        (400, {"error": {"code": "1301", "message": "unsafe content"}}, ErrorKind.BAD_REQUEST),
+        *(
+            (400, {"error": {"message": message}}, ErrorKind.HISTORY_INVALID)
+            for message in (
+                "No tool output found for function call call_1.",
+                "Item 'rs_1' of type 'reasoning' was provided without its required following item.",
+                (
+                    "Invalid parameter: messages with role 'tool' must be a response to a preceding message with"
+                    " 'tool_calls'."
+                ),
+                "Duplicate item found with id fc_1. Remove duplicate items from your input.",
+                "The encrypted content gAAA...abcd could not be verified.",
+            )
+        ),
     ],
 )
 def test_status_and_code_decide_the_class(status: int, body: object, kind: ErrorKind) -> None:
@@ -117,6 +198,27 @@ def test_a_server_that_forbids_a_retry_is_heard() -> None:
     verdict = classify_status(503, None, {"X-Should-Retry": "false", "Retry-After": "5"})
     assert (verdict.retryable, verdict.retry_after) == (False, None)
     assert classify_status(503, None, {"Retry-After": "5"}).retry_after == 5.0
+
+
+def test_a_used_up_allowance_says_when_it_is_there_again() -> None:
+    spent = {"type": "usage_limit_reached", "message": "The usage limit has been reached", "resets_in_seconds": 12_360}
+    verdict = classify_status(429, {"error": spent}, {"retry-after": "5"})
+    assert verdict.kind is ErrorKind.BILLING
+    assert verdict.message == "The usage limit has been reached; it resets in 3 h 26 min"
+    at = {"type": "usage_limit_reached", "message": "The usage limit has been reached.", "resets_at": 1_000_600}
+    assert classify_status(429, {"error": at}, now=1_000_000.0).message.endswith("reached; it resets in 0 h 10 min")
+    assert classify_status(429, {"error": at}).message == "The usage limit has been reached."
+
+
+@pytest.mark.parametrize(
+    ("words", "seconds"),
+    [("11.054s", 11.054), ("20ms", 0.02), ("6m0s", 360.0), ("a while", None)],
+)
+def test_a_wait_that_stands_only_in_the_message_is_honoured(words: str, seconds: float | None) -> None:
+    body = {"error": {"code": "rate_limit_exceeded", "message": f"Rate limit reached. Please try again in {words}."}}
+    assert classify_status(429, body).retry_after == seconds
+    assert classify_status(429, body, {"retry-after": "7"}).retry_after == 7.0
+    assert classify_status(500, {"error": {"message": f"Please try again in {words}."}}).retry_after is None
 
 
 JSON = st.recursive(

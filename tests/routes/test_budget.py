@@ -59,7 +59,7 @@ def test_less_output_is_asked_for_where_it_would_take_the_whole_window() -> None
     assert output_for(route(200_000), 32_768) == 32_768
     assert output_for(route(1_000_000, max_output=64_000), 100_000) == 64_000
     assert output_for(route(40_000), 128_000) == 32_000
-    assert output_for(route(8_000), 32_768) == 1
+    assert output_for(route(8_000), 32_768) == 4_000
     assert budget_of(route(40_000), output_for(route(40_000), 128_000)).prompt == 8_000
 
 
