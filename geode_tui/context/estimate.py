@@ -1,34 +1,27 @@
-"""How many tokens a prompt takes, by category, before its provider has counted it.
+"""How many tokens a prompt takes, by category, before its provider has counted it (RUNTIME.md 1.6).
 
-Script-aware: about one token for a CJK or Hangul syllable, four characters for one of the rest (RUNTIME.md 1.6). Once
-a provider has confirmed a figure, only what was appended since is estimated.
+Once a provider has confirmed a figure, that figure is the anchor: what joined since is added and what left is taken
+off, as a `Calibration` learned from the same provider's figures sees it. Without an anchor everything is estimated.
 """
 
 from __future__ import annotations
 
-import re
+import hashlib
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from geode_tui.context.calibration import Calibration, Kinship
+from geode_tui.context.loads import Category, Load, block_load, load, message_loads, minus, plus, total
+from geode_tui.context.sums import Sums, sums_of
 from geode_tui.core.events import ContextFigures, Measured
-from geode_tui.core.messages import (
-    Block,
-    ImageBlock,
-    Message,
-    OpaqueBlock,
-    TextBlock,
-    ThinkingBlock,
-    ToolCallBlock,
-    ToolResultBlock,
-)
+from geode_tui.core.messages import Block, Message, ThinkingBlock
+from geode_tui.core.tokens import ScriptCounter, TokenCounter, VocabularyName
 from geode_tui.core.tools import ToolSpec
+from geode_tui.core.usage import Usage
 from geode_tui.routes.budget import Budget
 from geode_tui.routes.catalog import Route
 
-CHARS_PER_TOKEN = 4
-IMAGE_TOKENS = 1_600
-"""An image of common size; images by pixel size come with the route's own rule."""
-MESSAGE_OVERHEAD = 4
 CATEGORIES = (
     "system",
     "tools",
@@ -41,120 +34,285 @@ CATEGORIES = (
     "images",
     "unattributed",
 )
+UNCONFIRMED_MARGIN_PERCENT = 20
+"""Added where thresholds are compared, never to what is shown, while nothing is confirmed (RUNTIME.md, point 9)."""
 SURE_SHARE = 0.4
-"""Of an estimate by characters: no tokeniser in use needs fewer tokens."""
+"""Of an estimate: no tokeniser in use needs fewer tokens."""
 _ELUSIVE = frozenset({"thinking", "native", "images"})
-_WIDE = re.compile("[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]")
+_PLAUSIBLE_SHARE = 0.6
+"""An answer's reported tokens below this share of its content are those of its first words, or of a cut stream."""
+_ANSWER_DEVIATION, _GROWTH_DEVIATION, _WHOLE_DEVIATION = (8.0, 0.03), (20.0, 0.05), (300.0, 0.10)
+"""Tokens, and share of the content, by which a confirmed figure may miss its calibration for no known reason: of an
+answer, of what joined between two prompts, of a whole prompt (to which a provider adds instructions of its own)."""
 
 
-def text_tokens(text: str) -> int:
-    """Estimated tokens of ``text``."""
-    wide = 0 if text.isascii() else len(_WIDE.findall(text))
-    return wide + -(-(len(text) - wide) // CHARS_PER_TOKEN)
+class Prefix(msgspec.Struct, frozen=True):
+    """What stands before the conversation, as the meter's counter counts it. ``digest`` names its exact content.
+    ``dynamic`` is the part of ``system`` that is assembled anew each turn, None where that is not known.
+    """
+
+    system: int = 0
+    tools: int = 0
+    digest: str = ""
+    dynamic: int | None = None
+
+    @property
+    def tokens(self) -> int:
+        """Both together."""
+        return self.system + self.tools
 
 
-def block_part(block: Block) -> tuple[str, int]:
+def prefix_of(
+    system: Iterable[str], tools: Iterable[ToolSpec], counter: TokenCounter, dynamic: str | None = None
+) -> Prefix:
+    """The prefix of these system texts and of the real schemas, as they are sent. ``dynamic`` is the system text that
+    is assembled anew each turn.
+    """
+    texts = tuple(system)
+    schemas = tuple(msgspec.json.encode(tool).decode() for tool in tools)
+    digest = hashlib.blake2b("\0".join((*texts, "", *schemas)).encode(), digest_size=12).hexdigest()
+    anew = None if dynamic is None else counter.count(dynamic)
+    return Prefix(sum(map(counter.count, texts)), sum(map(counter.count, schemas)), digest, anew)
+
+
+def plausible(tokens: int, route: Route) -> bool:
+    """Whether a prompt that was accepted can have had that many tokens: some, and no more than the window."""
+    return 0 < tokens <= route.window
+
+
+def replayed_output(message: Message, usage: Usage) -> int | None:
+    """Output tokens of an answer that take room in the next prompt; None where that is not known.
+
+    Thinking that was never signed is not sent again.
+    """
+    if not any(isinstance(block, ThinkingBlock) and block.raw is None for block in message.blocks):
+        return usage.output_tokens
+    return None if usage.reasoning_tokens is None else usage.output_tokens - usage.reasoning_tokens
+
+
+def vocabulary_of(route: Route) -> tuple[VocabularyName | None, Kinship]:
+    """The bundled vocabulary to count a route's text with, and how it stands to the model's own.
+
+    OpenAI's models since GPT-4o use o200k_base, those before cl100k_base. Of the others none is published that would
+    be nearer than o200k_base. The offline provider counts by script itself.
+    """
+    if route.provider == "offline":
+        return None, "script"
+    if route.provider != "openai":
+        return "o200k_base", "borrowed"
+    older = route.family.startswith(("gpt-4-", "gpt-3.5")) or route.family == "gpt-4"
+    return ("cl100k_base" if older else "o200k_base"), "own"
+
+
+def block_part(block: Block, counter: TokenCounter | None = None) -> tuple[Category, int]:
     """(category, estimated tokens) of one block of an answer."""
-    match block:
-        case TextBlock():
-            return "agent", text_tokens(block.text)
-        case ThinkingBlock():
-            return "thinking", text_tokens(block.text) if block.raw is None else text_tokens(block.raw)
-        case ToolCallBlock():
-            return "agent", text_tokens(block.name) + text_tokens(block.arguments)
-        case ImageBlock():
-            return "images", IMAGE_TOKENS
-        case OpaqueBlock():
-            return "native", text_tokens(block.raw)
-        case ToolResultBlock():
-            return "results", text_tokens(block.text)
+    category, part = block_load(block, counter or ScriptCounter())
+    return category, round(Calibration("script").tokens(part))
 
 
-def message_parts(message: Message) -> dict[str, int]:
-    """Tokens of a message by category."""
-    parts: dict[str, int] = {}
-    for block in message.blocks:
-        name, tokens = block_part(block)
-        if message.role == "user" and name == "agent":
-            name = "user"
-        parts[name] = parts.get(name, 0) + tokens
-        if isinstance(block, ToolResultBlock):
-            images = sum(isinstance(b, ImageBlock) for b in block.content)
-            if images:
-                parts["images"] = parts.get("images", 0) + images * IMAGE_TOKENS
-    home = {"user": "user", "assistant": "agent", "tool": "results"}[message.role]
-    parts[home] = parts.get(home, 0) + MESSAGE_OVERHEAD
-    return parts
-
-
-def tools_tokens(tools: tuple[ToolSpec, ...]) -> int:
-    """Tokens of the real schemas, as they are sent."""
-    return sum(text_tokens(msgspec.json.encode(tool).decode()) for tool in tools)
-
-
-def _solid(parts: dict[str, int]) -> int:
-    return sum(tokens for name, tokens in parts.items() if name not in _ELUSIVE)
+def message_parts(message: Message, counter: TokenCounter | None = None) -> dict[Category, int]:
+    """Estimated tokens of a message by category."""
+    loads = message_loads(message, counter or ScriptCounter())
+    return _tokens_by_category(loads, Calibration("script"), tiles=False)
 
 
 class Anchor(msgspec.Struct, frozen=True):
-    """The provider's own count of a prompt of ``messages`` messages, and what it was counted for."""
+    """The provider's own count of a prompt, and what that prompt held. ``messages`` is how many it had."""
 
     tokens: int
+    load: Load
     messages: int
+    view: int
+
+
+class _Counted(msgspec.Struct, frozen=True):
+    """An answer whose tokens its provider counted, since the last confirmed prompt."""
+
+    load: Load
+    tokens: int
     route: tuple[str, str, str]
-    fixed: tuple[int, int]
-    """Estimated tokens of system and tools then: another size means another prefix, and no anchor."""
 
 
 class PromptMeter:
-    """Running sums over a conversation that only grows: an estimate costs what was appended."""
+    """The size of a conversation that grows: an estimate costs what was appended."""
 
-    def __init__(self) -> None:
-        self._parts: list[dict[str, int]] = []
-        self._totals: dict[str, int] = {}
-        self.anchor: Anchor | None = None
+    def __init__(self, counter: TokenCounter | None = None) -> None:
+        self.counter: TokenCounter = counter or ScriptCounter()
+        self._sums = Sums()
+        self._view = 0
+        self._anchors: dict[tuple[tuple[str, str, str], str], Anchor] = {}
+        self._calibrations: dict[tuple[str, str, str] | None, Calibration] = {}
+        self._answers: list[_Counted] = []
 
-    def append(self, message: Message) -> int:
-        """Count a message in; returns its estimated tokens."""
-        parts = message_parts(message)
-        self._parts.append(parts)
-        for name, tokens in parts.items():
-            self._totals[name] = self._totals.get(name, 0) + tokens
-        return sum(parts.values())
+    # -- the conversation -------------------------------------------------------------------------------------------
+    @property
+    def messages(self) -> int:
+        """How many messages the conversation has."""
+        return len(self._sums)
 
-    def confirm(self, tokens: int, messages: int, route: Route, fixed: tuple[int, int]) -> None:
-        """The provider counted ``tokens`` for the first ``messages`` messages and these fixed parts."""
-        if 0 < tokens <= route.window:
-            self.anchor = Anchor(tokens, messages, (route.model, route.provider, route.source), fixed)
+    def append(
+        self, message: Message, *, counted: int | None = None, route: Route | None = None, summary: bool = False
+    ) -> int:
+        """Count a message in.
 
-    def least(self, route: Route, fixed: tuple[int, int]) -> int:
+        Args:
+            message: In the form in which it will be sent.
+            counted: Of an answer, the output tokens that ``route``'s provider reported, less what is not replayed.
+            route: Where the answer came from.
+            summary: Whether it stands for messages that are not sent any more.
+
+        Returns:
+            Its estimated tokens.
+        """
+        added = self._sums.append(message, self.counter, summary=summary)
+        calibration = self.calibration(route)
+        tokens = calibration.tokens(added, tiles=_tiles(route))
+        if counted is not None and route is not None and counted >= _PLAUSIBLE_SHARE * tokens:
+            calibration.learn(added, counted, _deviation(added, _ANSWER_DEVIATION))
+            self._answers.append(_Counted(added, counted, route.key))
+            return counted
+        return round(tokens)
+
+    def retake(self, messages: Iterable[Message]) -> None:
+        """The conversation is these messages now: another view of it, or the form another route is sent.
+
+        Anchors hold: from now on they miss what left and what came, until a prompt of this view is confirmed.
+        """
+        self._sums = sums_of(messages, self.counter)
+        self._answers = []
+        self._view += 1
+
+    def copy(self) -> PromptMeter:
+        """A meter that goes on from here on its own, to see what something would come to."""
+        made = PromptMeter(self.counter)
+        made._sums, made._view = self._sums.copy(), self._view
+        made._anchors, made._answers = dict(self._anchors), list(self._answers)
+        made._calibrations = {key: calibration.copy() for key, calibration in self._calibrations.items()}
+        return made
+
+    # -- what the provider said -------------------------------------------------------------------------------------
+    def confirm(self, tokens: int, messages: int, route: Route, prefix: Prefix) -> bool:
+        """The provider counted ``tokens`` for ``prefix`` and the first ``messages`` messages.
+
+        False, and nothing learned, where that cannot be: nothing at all, or more than the window holds.
+        """
+        if not plausible(tokens, route):
+            return False
+        now = minus(total(self._sums.parts(route).values()), total(self._sums.since(messages).values()))
+        before = self._anchors.get((route.key, prefix.digest))
+        if before is not None:
+            self._learn_growth(route, before, now, tokens)
+        elif prefix.tokens:
+            whole = plus(now, load(text=prefix.tokens))
+            self._learn(route, whole, tokens, _WHOLE_DEVIATION)
+        self._anchors[route.key, prefix.digest] = Anchor(tokens, now, messages, self._view)
+        self._answers = []
+        return True
+
+    def _learn_growth(self, route: Route, before: Anchor, now: Load, tokens: int) -> None:
+        """Learn from what was added between two prompts, where nothing was taken off."""
+        grown = minus(now, before.load)
+        known = 0
+        for answer in self._answers:
+            if answer.route == route.key:
+                grown, known = minus(grown, answer.load), known + answer.tokens
+        if min(grown) >= 0 and any(grown) and tokens > before.tokens:
+            self._learn(route, grown, tokens - before.tokens - known, _GROWTH_DEVIATION)
+
+    def _learn(self, route: Route, counted: Load, tokens: int, deviation: tuple[float, float]) -> None:
+        calibration = self.calibration(route)
+        as_they_are = calibration.tokens(counted, tiles=_tiles(route)) - calibration.ratio_tokens(counted)
+        calibration.learn(counted, tokens - as_they_are, _deviation(counted, deviation))
+
+    def calibration(self, route: Route | None) -> Calibration:
+        """What was learned of a route's counting; without a route, what is expected of any."""
+        key = route.key if route else None
+        if key not in self._calibrations:
+            self._calibrations[key] = Calibration(self._kinship(route))
+        return self._calibrations[key]
+
+    def _kinship(self, route: Route | None) -> Kinship:
+        if not self.counter.vocabulary:
+            return "script"
+        name, kinship = vocabulary_of(route) if route else (None, "borrowed")
+        return kinship if name in {None, self.counter.vocabulary} else "borrowed"
+
+    # -- figures ----------------------------------------------------------------------------------------------------
+    def anchor(self, route: Route, prefix: Prefix) -> Anchor | None:
+        """The last confirmed figure that is good for such a request."""
+        return self._anchors.get((route.key, prefix.digest))
+
+    def figures(self, route: Route, budget: Budget, prefix: Prefix, *, simulated: bool) -> ContextFigures:
+        """The gauge for the next request."""
+        made = self._figures(route, budget, prefix, simulated=simulated)
+        if prefix.dynamic is None or not prefix.system:
+            return made
+        dynamic = made.parts.get("system", 0) * prefix.dynamic // prefix.system
+        return msgspec.structs.replace(made, dynamic=dynamic)
+
+    def _figures(self, route: Route, budget: Budget, prefix: Prefix, *, simulated: bool) -> ContextFigures:
+        calibration, tiles = self.calibration(route), _tiles(route)
+        loads = self._sums.parts(route)
+        fixed = {"system": load(text=prefix.system), "tools": load(text=prefix.tools)}
+        parts = _tokens_by_category({**fixed, **loads}, calibration, tiles=tiles)
+        anchor = self.anchor(route, prefix)
+        if anchor is None:
+            measured: Measured = "counted" if calibration.kinship == "own" else "estimated"
+            margin = 0 if measured == "counted" else UNCONFIRMED_MARGIN_PERCENT
+            return figures(sum(parts.values()), parts, route, budget, measured, simulated=simulated, margin=margin)
+        change = minus(total(loads.values()), anchor.load)
+        used = anchor.tokens + calibration.tokens(change, tiles=tiles)
+        for answer in self._answers:
+            if answer.route == route.key:
+                used += answer.tokens - calibration.tokens(answer.load, tiles=tiles)
+        same = anchor.view == self._view and anchor.messages == len(self._sums)
+        return figures(
+            max(1, round(used)), parts, route, budget, "confirmed" if same else "estimated", simulated=simulated
+        )
+
+    def least(self, route: Route, prefix: Prefix) -> int:
         """The fewest tokens that a prompt of the whole conversation can take, whatever its tokeniser: well under half
         of what is estimated, or nearly what was confirmed before. Thinking, native items and images are left out, as a
         provider may drop or count them in its own way.
         """
-        anchor = self.anchor
-        if anchor is None or anchor.route != (route.model, route.provider, route.source) or anchor.fixed != fixed:
-            return int((sum(fixed) + _solid(self._totals)) * SURE_SHARE)
-        elusive = sum(self._totals.get(name, 0) for name in _ELUSIVE)
-        appended = sum(_solid(parts) for parts in self._parts[anchor.messages :])
-        return int(anchor.tokens * 0.95 - 1.5 * elusive + appended * SURE_SHARE)
+        anchor = self.anchor(route, prefix)
+        loads = self._sums.parts(route)
+        if anchor is None or anchor.view != self._view:
+            return int((prefix.tokens + _text(loads, solid=True)) * SURE_SHARE)
+        appended = _text(self._sums.since(anchor.messages), solid=True)
+        return int(anchor.tokens * 0.95 - 1.5 * _text(loads, solid=False) + appended * SURE_SHARE)
 
-    def figures(self, route: Route, budget: Budget, fixed: tuple[int, int], *, simulated: bool) -> ContextFigures:
-        """The gauge for the next request: ``fixed`` is the estimate of (system, tools)."""
-        parts = {"system": fixed[0], "tools": fixed[1], **self._totals}
-        used, measured = sum(parts.values()), "estimated"
-        anchor = self.anchor
-        if anchor and anchor.route == (route.model, route.provider, route.source) and anchor.fixed == fixed:
-            appended = self._parts[anchor.messages :]
-            used = anchor.tokens + sum(sum(p.values()) for p in appended)
-            measured = "estimated" if appended else "confirmed"
-        return figures(used, parts, route, budget, measured, simulated=simulated)  # type: ignore[arg-type]
+
+def _text(loads: Mapping[Category, Load], *, solid: bool) -> float:
+    """Tokens of the solid categories, or of the elusive ones, at the counter's own measure."""
+    plain = Calibration("own")
+    return sum(plain.tokens(each) for category, each in loads.items() if (category not in _ELUSIVE) is solid)
+
+
+def _tokens_by_category(loads: Mapping[Category, Load], calibration: Calibration, *, tiles: bool) -> dict[str, int]:
+    parts = {category: round(calibration.tokens(each, tiles=tiles)) for category, each in loads.items()}
+    return {category: tokens for category, tokens in parts.items() if tokens > 0}
+
+
+def _tiles(route: Route | None) -> bool:
+    return route is not None and route.provider != "anthropic"
+
+
+def _deviation(of: Load, by: tuple[float, float]) -> float:
+    return by[0] + by[1] * sum(of[:4])
 
 
 def figures(
-    used: int, parts: dict[str, int], route: Route, budget: Budget, measured: Measured, *, simulated: bool
+    used: int,
+    parts: dict[str, int],
+    route: Route,
+    budget: Budget,
+    measured: Measured,
+    *,
+    simulated: bool,
+    margin: int = 0,
 ) -> ContextFigures:
-    """A gauge of ``used`` tokens whose parts add up to it."""
+    """A gauge of ``used`` tokens whose parts add up to it. ``margin`` in percent is for its thresholds only."""
     return ContextFigures(
         used=used,
         window=budget.window,
@@ -169,18 +327,29 @@ def figures(
         parts=balanced(parts, used),
         input_cap=budget.input_cap,
         simulated=simulated,
+        margin_percent=margin,
+    )
+
+
+def confirmed(shown: ContextFigures, tokens: int) -> ContextFigures:
+    """The gauge of a request, with its provider's own count of it."""
+    parts = balanced({name: part for name, part in shown.parts.items() if name != "unattributed"}, tokens)
+    before = shown.parts.get("system", 0)
+    dynamic = shown.dynamic * parts.get("system", 0) // before if shown.dynamic and before else shown.dynamic
+    return msgspec.structs.replace(
+        shown, used=tokens, measured="confirmed", parts=parts, margin_percent=0, dynamic=dynamic
     )
 
 
 def balanced(parts: dict[str, int], used: int) -> dict[str, int]:
     """``parts`` made to add up to ``used``: what is missing is "unattributed", what is too much is scaled away."""
     kept = {name: tokens for name, tokens in parts.items() if tokens > 0}
-    total = sum(kept.values())
-    if total < used:
-        return {**kept, "unattributed": used - total}
-    if total == used or not total:
+    whole = sum(kept.values())
+    if whole < used:
+        return {**kept, "unattributed": used - whole}
+    if whole == used or not whole:
         return kept
-    scaled = {name: tokens * used // total for name, tokens in kept.items()}
+    scaled = {name: tokens * used // whole for name, tokens in kept.items()}
     largest = max(scaled, key=lambda name: scaled[name])
     scaled[largest] += used - sum(scaled.values())
     return scaled

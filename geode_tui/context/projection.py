@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import bisect
 
-from geode_tui.context.estimate import CHARS_PER_TOKEN, text_tokens
+from geode_tui.core.tokens import CHARS_PER_TOKEN, text_tokens
+from geode_tui.routes.budget import SMALL_WINDOW, result_share
 
 MAX_RESULT_TOKENS = 25_000
 """The hard guard over any one result (RUNTIME.md 4.1, 4.8)."""
-SMALL_WINDOW = 256_000
-SMALL_SHARE = 0.05
-"""On small windows a result may take 5 % of the window (RUNTIME.md 1.1)."""
 NOTE_TOKENS = 40
 """Room for the note that says what is left out."""
 
 
 def result_limit(window: int) -> int:
-    """Tokens one result may take."""
-    return min(MAX_RESULT_TOKENS, int(window * SMALL_SHARE)) if window <= SMALL_WINDOW else MAX_RESULT_TOKENS
+    """Tokens one result may take: on small windows a share of the window as well."""
+    return min(MAX_RESULT_TOKENS, result_share(window)) if window <= SMALL_WINDOW else MAX_RESULT_TOKENS
 
 
 def project(text: str, limit: int) -> str:

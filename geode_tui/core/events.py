@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from geode_tui.core.layers import CacheCause, PromptLayers
 from geode_tui.core.limits import Limits
 from geode_tui.core.usage import Usage
 
@@ -42,6 +43,14 @@ class ContextFigures(msgspec.Struct, frozen=True):
     parts: dict[str, int]
     input_cap: int | None = None
     simulated: bool = False
+    margin_percent: int = 0
+    """Added to ``used`` where it is compared with the thresholds, while nothing of this route is confirmed."""
+    suspect: bool = False
+    """The provider reported a size that cannot be; ``used`` is estimated instead."""
+    dynamic: int | None = None
+    """Of the part "system", what may change from turn to turn; the rest is the static prefix."""
+    price_tiers: tuple[int, ...] = ()
+    """Prompt sizes inside the window above which the whole request is billed at another rate, lowest first."""
 
 
 class SessionStarted(Payload, frozen=True):
@@ -129,6 +138,12 @@ class LlmCallEnded(LlmCall, frozen=True):
     response_model: str = ""
     message_seq: int | None = None
     simulated: bool = False
+    prefix: str = ""
+    """Names the system text and the tools that the prompt began with."""
+    layers: PromptLayers | None = None
+    """What the prompt was made of, to compare the next one with."""
+    beside: Usage | None = None
+    """What the provider billed for work of its own beside the answer; ``cost_micro`` holds it, ``context`` does not."""
 
 
 class LlmCallFailed(LlmCall, frozen=True):
@@ -141,6 +156,22 @@ class LlmCallFailed(LlmCall, frozen=True):
     cost_micro: int | None = None
     visible: bool = False
     simulated: bool = False
+
+
+class CacheBroken(Payload, frozen=True):
+    """A request paid again for ``tokens`` of its prompt that could have been read from the provider's cache.
+
+    ``cost_micro`` is what that cost more than reading them, None where no price is known. ``said`` is the provider's
+    own word for the cause, empty where it gave none. ``position`` is the place of the first message that differs,
+    counted from 1; 0 where the cause is no message.
+    """
+
+    call_id: str
+    cause: CacheCause
+    tokens: int
+    cost_micro: int | None = None
+    said: str = ""
+    position: int = 0
 
 
 class LlmCallRetried(Payload, frozen=True):
@@ -279,6 +310,21 @@ class LimitsChanged(Payload, frozen=True):
     limits: Limits
 
 
+class ModelSwitched(Payload, frozen=True):
+    """Another model answers from the next round on. ``context`` is the gauge on its route, estimated anew."""
+
+    from_model: str
+    to_model: str
+    reason: str
+    from_provider: str
+    from_source: str
+    provider: str
+    source: str
+    context: ContextFigures
+    effort: str = ""
+    simulated: bool = False
+
+
 class ApprovalsChanged(Payload, frozen=True):
     """The person changed what is asked for: ask, reads or all."""
 
@@ -310,6 +356,28 @@ class SettingIgnored(Payload, frozen=True):
 
     setting: str
     reason: str
+
+
+class ContextCompacted(Payload, frozen=True):
+    """What the model was sent so far gave way to a summary, by another program. Tokens as that program states them."""
+
+    trigger: str
+    tokens_before: int | None = None
+    tokens_after: int | None = None
+
+
+class TranscriptImported(Payload, frozen=True):
+    """A foreign transcript was read to its end: ``bytes`` of the file at ``path``, with that hash."""
+
+    format: str
+    path: str
+    sha256: str
+    bytes: int
+    rows: int
+    skipped: int
+    unknown: dict[str, int] = {}
+    own_file: bool = True
+    """False for a sub-agent whose records stand in the file of the conversation that called it."""
 
 
 class CommandFinished(Payload, frozen=True):

@@ -27,6 +27,9 @@ class RunOptions(msgspec.Struct, frozen=True):
 
     model: str = ""
     provider: str = ""
+    """The name under which the route was chosen (`providers.registry.SERVICES`)."""
+    effort: str = ""
+    """How hard the model is asked to think; empty leaves the route's default."""
     approve: Approve = "ask"
     limits: Limits = Limits()
     on_limit: OnLimit = "wrap-up"

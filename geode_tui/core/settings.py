@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
@@ -45,11 +45,25 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     model: str = ""
     provider: str = ""
+    effort: str = ""
+    """How hard the model is asked to think, in the route's own words; empty leaves the route's default."""
+    local_url: str = ""
+    """Base URL of an OpenAI-compatible endpoint of one's own; empty looks on this machine's usual ports."""
+    codex_login: Literal["ask", "yes", "no"] = "ask"
+    """Whether the Codex CLI's own login may be read for runs on its subscription."""
+    cache_diagnosis: Literal["auto", "on", "off"] = "auto"
+    """Whether a provider that can say why its cache missed is asked with every request, which costs nothing. ``auto``
+    asks it at its own address only: another server may refuse a field that it does not know."""
     approve: Approve = "ask"
     language: str = ""
     theme: str = "geode-dark"
     ascii: bool = False
     motion: bool = True
+    """Whether the spinner moves and a chip is reversed where a limit is crossed (SCREENS.md 9)."""
+    bell: bool = False
+    """Whether the terminal's bell rings for a limit that is near, a question, and the end of a turn."""
+    notify: bool = False
+    """Whether the terminal is asked to show a notification for the same."""
     context_window: Count = 0
     """Overrides the window of the chosen route, tokens; 0 leaves what is known of it."""
     retry_for_s: Amount = 0.0
@@ -64,19 +78,30 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
 
-GUARDED = ("approve", "tools", "limits", "context_window")
+GUARDED = ("approve", "tools", "limits", "context_window", "local_url")
 """Settings that a project's file may only use in a trusted folder."""
+
+PERSONAL = ("codex_login",)
+"""Settings that no project's file can use, trusted or not: they give leave to read what is the person's own."""
 
 ENVIRONMENT = {
     "GEODE_MODEL": "model",
     "GEODE_PROVIDER": "provider",
+    "GEODE_EFFORT": "effort",
+    "GEODE_LOCAL_URL": "local_url",
     "GEODE_APPROVE": "approve",
     "GEODE_LANG": "language",
     "GEODE_THEME": "theme",
     "GEODE_ASCII": "ascii",
+    "GEODE_MOTION": "motion",
+    "GEODE_BELL": "bell",
+    "GEODE_NOTIFY": "notify",
     "GEODE_CONTEXT_WINDOW": "context_window",
     "GEODE_SESSION_TIME_BUDGET_S": "limits.session_s",
 }
+
+
+_SWITCHES = frozenset({"ascii", "motion", "bell", "notify"})
 
 
 class Layer(msgspec.Struct, frozen=True):
@@ -92,6 +117,8 @@ class Resolved(msgspec.Struct, frozen=True):
     settings: Settings
     origins: dict[str, str]
     ignored: tuple[str, ...]
+    untrusted: bool = False
+    """Whether one of them would count if the person trusted the folder."""
 
 
 def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -113,23 +140,29 @@ def guarded_hash(project: Mapping[str, Any]) -> str:
     return hashlib.sha256(msgspec.json.encode(chosen, order="deterministic")).hexdigest()
 
 
-def resolve(layers: tuple[Layer, ...], *, untrusted: str = "") -> Resolved:
-    """Merge ``layers``, later over earlier; guarded keys of the layer named ``untrusted`` are ignored and told.
+def resolve(layers: tuple[Layer, ...], *, untrusted: str = "", project: str = "") -> Resolved:
+    """Merge ``layers``, later over earlier; guarded keys of the layer named ``untrusted`` are ignored and told, and so
+    are personal ones of the layer named ``project``.
 
     Raises `SettingsError` naming the layer of the first bad value.
     """
     merged: dict[str, Any] = {}
     origins: dict[str, str] = {}
     ignored: list[str] = []
+    waits = False
     for layer in layers:
         for key, value in flatten(layer.values).items():
             if untrusted and layer.name == untrusted and key.split(".")[0] in GUARDED:
                 ignored.append(f"{key} in {layer.name} is ignored until you trust this folder: geode-tui trust")
+                waits = True
+                continue
+            if project and layer.name == project and key.split(".")[0] in PERSONAL:
+                ignored.append(f"{key} in {layer.name} is ignored: it counts only in your own settings")
                 continue
             _check(layer.name, key, value)
             merged[key] = value
             origins[key] = layer.name
-    return Resolved(_convert("the settings", _nest(merged)), origins, tuple(ignored))
+    return Resolved(_convert("the settings", _nest(merged)), origins, tuple(ignored), waits)
 
 
 def from_environment(environment: Mapping[str, str]) -> Layer:
@@ -139,7 +172,7 @@ def from_environment(environment: Mapping[str, str]) -> Layer:
         text = environment.get(name, "")
         if text:
             values[key] = _number(text) if key in {"limits.session_s", "context_window"} else text
-            if key == "ascii":
+            if key in _SWITCHES:
                 values[key] = text not in {"0", "false", "no"}
     return Layer("environment", values)
 

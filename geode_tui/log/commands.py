@@ -13,7 +13,7 @@ from geode_tui.core.text import scrub
 from geode_tui.log.rows import PendingCommand
 from geode_tui.log.store import fetch
 
-IDEMPOTENT = frozenset({"interrupt", "budget", "resume", "retry"})
+IDEMPOTENT = frozenset({"interrupt", "budget", "resume", "retry", "model"})
 """Kinds that a worker may take up again after the one that claimed them died."""
 
 
@@ -57,7 +57,15 @@ class Retry(msgspec.Struct, frozen=True, tag_field="kind", tag="retry"):
     """Ask the provider again now instead of waiting longer."""
 
 
-Command: TypeAlias = Submit | Interrupt | Decide | Budget | Resume | Retry
+class Model(msgspec.Struct, frozen=True, tag_field="kind", tag="model"):
+    """Go on with another model from the next round on; what is empty stays as it is. ``provider`` names a service."""
+
+    model: str = ""
+    provider: str = ""
+    effort: str = ""
+
+
+Command: TypeAlias = Submit | Interrupt | Decide | Budget | Resume | Retry | Model
 
 
 def decode(kind: str, payload: str) -> Command:

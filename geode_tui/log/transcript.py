@@ -72,6 +72,12 @@ class Transcript:
         found = fetch_one(self.db, f"SELECT {_COLUMNS} FROM messages WHERE id=?", (message_id,))
         return None if found is None else _row(found)
 
+    def rows(self, message_ids: Iterable[int]) -> dict[int, MessageRow]:
+        """Those of these messages that there are, without their bodies, by id."""
+        query = f"SELECT {_COLUMNS} FROM messages WHERE id IN (SELECT value FROM json_each(?))"
+        wanted = msgspec.json.encode(list(message_ids)).decode()
+        return {int(r[0]): _row(r) for r in fetch(self.db, query, (wanted,))}
+
     def message(self, message_id: int) -> StoredMessage:
         """One message with its body; an open or interrupted one as far as it was streamed. Raises `StoreError`."""
         found = fetch_one(self.db, f"SELECT {_COLUMNS}, content FROM messages WHERE id=?", (message_id,))
@@ -79,12 +85,15 @@ class Transcript:
             raise StoreError(f"there is no message {message_id}")
         return self._stored(found)
 
-    def messages(self, session_id: str, after_seq: int = 0) -> list[StoredMessage]:
-        """The session's whole messages in order: what a model may be sent. Interrupted ones are left out."""
+    def messages(self, session_id: str, after_seq: int = 0, limit: int = -1) -> list[StoredMessage]:
+        """The session's whole messages in order, at most ``limit`` of them: what a model may be sent. Interrupted ones
+        are left out.
+        """
         query = (
-            f"SELECT {_COLUMNS}, content FROM messages WHERE session_id=? AND seq>? AND status='complete' ORDER BY seq"
+            f"SELECT {_COLUMNS}, content FROM messages WHERE session_id=? AND seq>? AND status='complete'"
+            " ORDER BY seq LIMIT ?"
         )
-        return [self._stored(r) for r in fetch(self.db, query, (session_id, after_seq))]
+        return [self._stored(r) for r in fetch(self.db, query, (session_id, after_seq, limit))]
 
     def open_message(self, session_id: str) -> MessageRow | None:
         """The answer that is being streamed, if there is one."""
@@ -155,6 +164,12 @@ class Transcript:
             "SELECT id, ts, turn, round, event, payload FROM events WHERE session=? AND id<=? ORDER BY id DESC LIMIT ?"
         )
         return [EventRow(*r) for r in reversed(fetch(self.db, query, (number, _upto(at), limit)))]
+
+    def newest_named(self, number: int, event: str, limit: int) -> list[EventRow]:
+        """The session's last events of one name, oldest first."""
+        columns = "id, ts, turn, round, event, payload"
+        query = f"SELECT {columns} FROM events WHERE session=? AND event=? ORDER BY id DESC LIMIT ?"
+        return [EventRow(*r) for r in reversed(fetch(self.db, query, (number, event, limit)))]
 
     def snapshot(self, number: int, reducer_hash: str, at: int | None = None) -> tuple[int, bytes] | None:
         """(event id, state) of the newest snapshot at or before event ``at`` that this reducer can read."""

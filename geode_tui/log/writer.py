@@ -193,6 +193,23 @@ class Tx:
             (*columns.values(), self.now, self._writer.number),
         )
 
+    def forget(self, before_event: int, limit: int) -> bool:
+        """Delete the oldest messages, and the oldest events before that one, up to ``limit`` of each: a foreign run is
+        read anew. False once there was nothing to delete.
+        """
+        number, session_id = self._writer.number, self._writer.session_id
+        self._db.execute("DELETE FROM state_snapshots WHERE session=?", (number,))
+        self._db.execute(
+            "DELETE FROM events WHERE id IN (SELECT id FROM events WHERE session=? AND id<? ORDER BY id LIMIT ?)",
+            (number, before_event, limit),
+        )
+        events = self._db.changes()
+        self._db.execute(
+            "DELETE FROM messages WHERE id IN (SELECT id FROM messages WHERE session_id=? ORDER BY seq LIMIT ?)",
+            (session_id, limit),
+        )
+        return events + self._db.changes() > 0
+
     def snapshot(self, event_id: int, kind: str, reducer_hash: str, state: bytes) -> None:
         """Keep a folded state; of kind ``latest`` there is one a session."""
         if kind == "latest":

@@ -13,7 +13,6 @@ from uuid import uuid4
 
 import msgspec
 
-from geode_tui.context.estimate import text_tokens
 from geode_tui.context.projection import project, result_limit
 from geode_tui.core.events import (
     ApprovalTransition,
@@ -24,12 +23,13 @@ from geode_tui.core.events import (
 )
 from geode_tui.core.messages import Message, ToolCallBlock, tool_text
 from geode_tui.core.text import clean_line, scrub
+from geode_tui.core.tokens import text_tokens
 from geode_tui.core.tools import Safety
 from geode_tui.log import blobs, presence
 from geode_tui.log.rows import ResultMeta
 from geode_tui.log.writer import Tx
 from geode_tui.runtime.approvals import HEADLESS_WAIT_S, Decision, Question, grant_of, needs
-from geode_tui.runtime.guards import REPEAT_NOTE, REPEAT_STOP, repetition
+from geode_tui.runtime.guards import REPEAT_NOTE, REPEAT_STOP, near_limits, repetition
 from geode_tui.runtime.session import Session
 from geode_tui.runtime.tools.base import Prepared, Tool, ToolOutcome, ToolRefused
 
@@ -53,6 +53,8 @@ class Executor:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._told = (0, 0)
+        """Turn and round in which the model was last told what is left of a limit."""
 
     async def run(self, calls: tuple[ToolCallBlock, ...], message_seq: int) -> None:
         """Give every call its result, and the conversation the results in the order of the calls."""
@@ -246,7 +248,7 @@ class Executor:
         session = self._session
         raw = scrub(ended.outcome.text)
         projected = project(raw, result_limit(session.route.window))
-        shown = projected + self._note(call, ended)
+        shown = projected + self._note(call, ended) + self._limits_note()
         message = tool_text(call, shown, is_error=ended.outcome.is_error)
         tokens = text_tokens(shown)
         facts = dict(ended.outcome.facts)
@@ -292,6 +294,18 @@ class Executor:
         if done.error or repetition([*session.done, done]) != REPEAT_NOTE:
             return ""
         return f"\n[this call was made {REPEAT_NOTE} times with the same arguments; the turn ends at {REPEAT_STOP}]"
+
+    def _limits_note(self) -> str:
+        """What is left of a limit that is near, once a round. It stands in a result since the system prompt stays as it
+        is within a turn: any change of it loses the cached messages behind it (RUNTIME.md 7).
+        """
+        session = self._session
+        round_ = (session.journal.turn, session.journal.round)
+        left = near_limits(session.limits, session.clocks())
+        if not left or self._told == round_:
+            return ""
+        self._told = round_
+        return f"\n[left of this run's limits: {left}]"
 
 
 def _refused(text: str, *, denied: bool = False) -> _Ended:

@@ -9,6 +9,7 @@ import msgspec
 
 from geode_tui.core.endings import Ending
 from geode_tui.core.limits import Limits
+from geode_tui.core.usage import usd
 
 T = TypeVar("T", bound=Hashable)
 
@@ -18,6 +19,8 @@ WRAP_UP_MIN_OUTPUT = 4_096
 WRAP_UP_SHARE = 200
 """The closing answer may take 0.5 % of the window, at least 4,096 tokens."""
 COST_WARNING_SHARE = 0.8
+NEAR_SHARE = 0.8
+"""Of a limit: from here on the model is told what is left of it."""
 REPEAT_NOTE, REPEAT_STOP, REPEAT_WINDOW = 3, 5, 10
 CONVERGENCE = 3
 
@@ -101,6 +104,18 @@ def handoff_due(limits: Limits, session_s: float) -> bool:
 def cost_warning_due(limits: Limits, cost_micro: int) -> bool:
     """Whether 80 % of the cost budget is spent."""
     return bool(limits.cost_budget_micro) and cost_micro >= limits.cost_budget_micro * COST_WARNING_SHARE
+
+
+def near_limits(limits: Limits, clocks: Clocks) -> str:
+    """What is left of the limits that are mostly used up, in words for the model; empty while there is none."""
+    turn_s, session_s, budget = limits.time_budget_s, limits.session_budget_s, limits.cost_budget_micro
+    left = (
+        (limits.max_rounds, clocks.rounds, f"{limits.max_rounds - clocks.rounds} of {limits.max_rounds} rounds"),
+        (turn_s, clocks.turn_s, f"{turn_s - clocks.turn_s:.0f} of {turn_s:.0f} s for this task"),
+        (session_s, clocks.session_s, f"{session_s - clocks.session_s:.0f} of {session_s:.0f} s in all"),
+        (budget, clocks.cost_micro, f"${usd(max(0, budget - clocks.cost_micro))} of ${usd(budget)}"),
+    )
+    return ", ".join(words for total, used, words in left if total and used >= total * NEAR_SHARE)
 
 
 class Done(msgspec.Struct, frozen=True):

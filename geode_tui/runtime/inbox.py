@@ -8,7 +8,7 @@ from typing import Literal
 import apsw
 import msgspec
 
-from geode_tui.core.events import ApprovalTransition, UserInputReceived
+from geode_tui.core.events import ApprovalTransition, ContextFigures, ModelSwitched, UserInputReceived
 from geode_tui.core.limits import Limits
 from geode_tui.core.messages import Message, user_text
 from geode_tui.core.text import scrub
@@ -16,8 +16,14 @@ from geode_tui.core.usage import micro_usd
 from geode_tui.log import commands as cmd
 from geode_tui.log.rows import PendingCommand
 from geode_tui.log.writer import Tx
+from geode_tui.providers.access import NoProvider
+from geode_tui.routes.budget import budget_of
+from geode_tui.routes.prices import price_tiers
+from geode_tui.routes.shape import MAX_TOKENS, shape
 from geode_tui.runtime.approvals import Decision
+from geode_tui.runtime.opened import OpenedRoute
 from geode_tui.runtime.session import Session
+from geode_tui.runtime.switching import mixes_money, refusal, travelling
 
 MAX_LIMIT = 1_000_000_000
 CONTINUE_TEXT = "Go on where you stopped."
@@ -141,6 +147,64 @@ class Commands:
             await self.settle(waiting, "done")
         else:
             await self.settle(waiting, "refused", "no attempt is being waited for")
+
+    async def model(self, waiting: Waiting, body: cmd.Model) -> None:
+        """Go on with another model, where the conversation can (`switching.refusal`); else with the one before."""
+        session = self._session
+        if session.open_route is None:
+            await self.settle(waiting, "refused", "this session keeps its model")
+            return
+        try:
+            opened = await session.open_route(body.provider, body.model, body.effort)
+        except NoProvider as error:
+            await self.settle(waiting, "refused", str(error))
+            return
+        gauge = self._gauge_on(opened, body.effort)
+        why = mixes_money(
+            session.spent_micro, simulated=session.provider.simulated, target_simulated=opened.provider.simulated
+        ) or refusal(session.history, opened.route, gauge)
+        if why:
+            await opened.provider.aclose()
+            await self.settle(waiting, "refused", why)
+            return
+        await self._switch(waiting, opened, body.effort, gauge)
+
+    def _gauge_on(self, opened: OpenedRoute, effort: str) -> ContextFigures:
+        """What the conversation takes on another route, as far as it travels."""
+        session, meter = self._session, self._session.meter.copy()
+        meter.retake(travelling(message, opened.route) for message in session.history)
+        budget = budget_of(opened.route, shape(opened.route, MAX_TOKENS, effort).reserve)
+        gauge = meter.figures(opened.route, budget, session.prefix, simulated=opened.provider.simulated)
+        return msgspec.structs.replace(gauge, price_tiers=price_tiers(opened.route, session.clock.now()))
+
+    async def _switch(self, waiting: Waiting, opened: OpenedRoute, effort: str, gauge: ContextFigures) -> None:
+        session, before, left = self._session, self._session.route, self._session.provider
+        session.take_route(opened)
+        options = msgspec.structs.replace(
+            session.options, model=opened.route.model, provider=opened.service, effort=effort
+        )
+        adopt = session.adopt(options)
+        switched = ModelSwitched(
+            from_model=before.model,
+            to_model=opened.route.model,
+            reason="person",
+            from_provider=before.provider,
+            from_source=before.source,
+            provider=opened.route.provider,
+            source=opened.route.source,
+            context=gauge,
+            effort=effort,
+            simulated=opened.provider.simulated,
+        )
+
+        def work(tx: Tx) -> None:
+            tx.finish(waiting.row, "done")
+            tx.event(switched)
+            adopt(tx)
+            tx.session(model=opened.route.model, provider=opened.route.provider, source=opened.route.source)
+
+        await session.journal.write(work, durable=True)
+        await left.aclose()
 
     async def budget(self, waiting: Waiting, body: cmd.Budget) -> None:
         """Set a limit."""

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import msgspec
 
-from geode_tui.context.estimate import figures
+from geode_tui.context.estimate import Prefix, confirmed, plausible
 from geode_tui.context.prompt import cache_marks
 from geode_tui.core.endings import Ending
 from geode_tui.core.events import (
@@ -28,9 +28,11 @@ from geode_tui.core.usage import Usage
 from geode_tui.log.writer import Tx
 from geode_tui.providers.base import Finished, Request
 from geode_tui.providers.errors import ErrorKind, ProviderError
-from geode_tui.routes.budget import budget_of, output_for
-from geode_tui.routes.prices import cost_micro, worst_micro
+from geode_tui.routes.budget import budget_of
+from geode_tui.routes.prices import bill, cost_micro, price_tiers, worst_micro
+from geode_tui.routes.shape import MAX_TOKENS, shape
 from geode_tui.runtime.answers import was_cut
+from geode_tui.runtime.caching import cache_key
 from geode_tui.runtime.guards import time_bound, wrap_up_output
 from geode_tui.runtime.retries import Stop, decide, smaller_output
 from geode_tui.runtime.session import Session, TurnEnd
@@ -38,8 +40,6 @@ from geode_tui.runtime.spending import check_cost
 from geode_tui.runtime.streaming import AnswerStream
 
 REFUSALS = {"refusal", "content_filter"}
-MAX_TOKENS = 32_768
-"""Output asked for in a normal round (RUNTIME.md 8.1)."""
 
 
 class Draft(msgspec.Struct, frozen=True):
@@ -47,7 +47,7 @@ class Draft(msgspec.Struct, frozen=True):
 
     request: Request
     context: ContextFigures
-    fixed: tuple[int, int]
+    prefix: Prefix
     wrap_up: str
     """The limit that makes this answer the last, or empty."""
 
@@ -81,7 +81,7 @@ class RequestPath:
         """Steps 1 to 4 of RUNTIME.md 2.1."""
         session = self._session
         wanted = wrap_up_output(MAX_TOKENS, session.route.window) if wrap_up else MAX_TOKENS
-        max_tokens = output_for(session.route, min(wanted, session.output_limit or wanted))
+        shaped = shape(session.route, wanted, session.options.effort, closing=bool(wrap_up), most=session.output_limit)
         messages = tuple(session.history)
         request = Request(
             model=session.route.model,
@@ -89,13 +89,19 @@ class RequestPath:
             messages=messages,
             tools=session.specs,
             tool_choice="none" if wrap_up else "auto",
-            max_tokens=max_tokens,
+            max_tokens=shaped.max_tokens,
+            thinking=shaped.thinking,
+            thinking_budget=shaped.thinking_budget,
+            effort=shaped.effort,
+            cache_key=cache_key(session.id, session.route, session.system, session.specs),
             cache_messages=cache_marks(messages),
+            compare_with=session.cache.compare_with(session.route),
         )
-        budget = budget_of(session.route, max_tokens)
-        fixed = session.fixed_tokens
-        context = session.meter.figures(session.route, budget, fixed, simulated=session.provider.simulated)
-        return Draft(request, context, fixed, wrap_up)
+        budget = budget_of(session.route, shaped.reserve)
+        prefix = session.prefix
+        context = session.meter.figures(session.route, budget, prefix, simulated=session.provider.simulated)
+        context = msgspec.structs.replace(context, price_tiers=price_tiers(session.route, session.clock.now()))
+        return Draft(request, context, prefix, wrap_up)
 
     async def send(self, draft: Draft) -> tuple[Finished, Message, int]:
         """One round's model call.
@@ -165,7 +171,7 @@ class RequestPath:
             raise
         session.journal.probe("request: after effect")
         latency = int((session.clock.monotonic() - begun) * 1000)
-        least = session.meter.least(session.route, draft.fixed)
+        least = session.meter.least(session.route, draft.prefix)
         message, seq = await self._commit(draft, started, answer, latency)
         session.journal.probe("request: after row")
         if was_cut(session.route.provider, answer.usage.prompt_tokens, least):
@@ -206,9 +212,11 @@ class RequestPath:
         session = self._session
         refused = answer.stop_reason in REFUSALS
         usage = answer.usage
-        cost = cost_micro(session.route, usage, session.clock.now())
+        cost, beside = bill(session.route, usage, answer.extra_usage, session.clock.now(), answer.reported_micro)
         message = Message("assistant", _unique_calls(answer.blocks, session.calls), "agent")
         counted = self._counted(draft, usage)
+        sent_at = session.clock.now() - latency_ms / 1000
+        watched = session.cache.answered(started.call_id, draft.request, session.route, answer, sent_at)
 
         def work(tx: Tx) -> int:
             seq = 0
@@ -228,24 +236,30 @@ class RequestPath:
                 latency_ms=latency_ms,
                 usage=usage,
                 cost_micro=cost,
+                beside=beside,
                 stop_reason=clean_line(answer.stop_reason, 60),
                 context=counted,
                 response_id=answer.response_id,
                 response_model=clean_line(answer.model, 80),
                 message_seq=seq or None,
                 simulated=session.provider.simulated,
+                prefix=draft.prefix.digest,
+                layers=watched.sent.layers,
             )
             tx.event(ended)
+            if watched.broken is not None:
+                tx.event(watched.broken)
             tx.session(round_count=session.rounds)
             return seq
 
         session.journal.probe("request: before row")
         seq = await session.journal.write(work)
         session.open.message = session.open.llm = None
-        session.meter.confirm(usage.prompt_tokens, len(draft.request.messages), session.route, draft.fixed)
+        session.confirm(usage, draft.prefix)
+        session.cache.keep(watched.sent)
         if not refused:
-            session.append(message)
-        session.pay(started.call_id, started.attempt, usage, cost)
+            session.append(message, usage)
+        session.pay(started.call_id, started.attempt, usage if beside is None else usage.plus(beside), cost)
         session.turn_output += usage.output_tokens
         session.turn_thinking += usage.reasoning_tokens or 0
         return message, seq
@@ -253,17 +267,9 @@ class RequestPath:
     def _counted(self, draft: Draft, usage: Usage) -> ContextFigures:
         """The gauge with the provider's own count; an impossible one (more than the window) is not believed."""
         context = draft.context
-        if not 0 < usage.prompt_tokens <= context.window:
-            return context
-        budget = budget_of(self._session.route, context.output_reserve)
-        return figures(
-            usage.prompt_tokens,
-            {k: v for k, v in context.parts.items() if k != "unattributed"},
-            self._session.route,
-            budget,
-            "confirmed",
-            simulated=context.simulated,
-        )
+        if not plausible(usage.prompt_tokens, self._session.route):
+            return msgspec.structs.replace(context, suspect=True)
+        return confirmed(context, usage.prompt_tokens)
 
     async def _failed(self, started: LlmCallStarted, error: ProviderError, streamed: Usage) -> None:
         session = self._session

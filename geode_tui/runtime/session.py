@@ -10,18 +10,22 @@ from pathlib import Path
 
 import msgspec
 
-from geode_tui.context.estimate import PromptMeter, text_tokens, tools_tokens
+from geode_tui.context.estimate import Prefix, PromptMeter, prefix_of, replayed_output
 from geode_tui.context.prompt import PromptFacts, dynamic_prompt, static_prompt
 from geode_tui.core.endings import Ending
 from geode_tui.core.events import (
     ApprovalsChanged,
     LimitsChanged,
+    LlmCallEnded,
     LlmCallStarted,
     PlanUpdated,
     UserInputReceived,
+    decode_payload,
+    event_name,
 )
 from geode_tui.core.limits import Limits, RunOptions
 from geode_tui.core.messages import Message, ToolCallBlock, ToolResultBlock, user_text
+from geode_tui.core.tokens import TokenCounter
 from geode_tui.core.tools import Safety, ToolSpec
 from geode_tui.core.usage import Usage
 from geode_tui.log import ledger
@@ -30,14 +34,20 @@ from geode_tui.log.transcript import Transcript
 from geode_tui.log.writer import Tx
 from geode_tui.providers.base import Provider, SystemPart
 from geode_tui.routes.catalog import Route
+from geode_tui.routes.prices import money_of
 from geode_tui.runtime.approvals import Approvals
+from geode_tui.runtime.caching import CacheWatch
 from geode_tui.runtime.clock import Clock
 from geode_tui.runtime.countdown import Countdown
 from geode_tui.runtime.guards import Clocks, Done, time_bound
 from geode_tui.runtime.journal import Journal
+from geode_tui.runtime.opened import OpenedRoute, RouteOpener
+from geode_tui.runtime.switching import travelling
 from geode_tui.runtime.tools.base import ProcessMark, Tool, ToolContext
 
 DONE_KEPT = 20
+CONFIRMED_READ = 200
+"""Confirmed calls that are read to learn again how a route counts."""
 ERROR_CHARS = 50
 """Characters by which two errors are the same (RUNTIME.md 8.3)."""
 
@@ -100,6 +110,7 @@ class Session:
         tools: Mapping[str, Tool],
         context: ToolContext,
         point: ResumePoint,
+        counter: TokenCounter | None = None,
     ) -> None:
         self.id = session_id
         self.journal = journal
@@ -116,9 +127,12 @@ class Session:
         self.history: list[Message] = []
         self.calls: dict[str, ToolCallBlock] = {}
         """Every call of the session by its id: a result belongs to one call."""
-        self.meter = PromptMeter()
+        self.meter = PromptMeter(counter)
+        self.cache = CacheWatch()
         self.done: list[Done] = []
         """The newest finished calls of this turn, for the loop guards."""
+        self.open_route: RouteOpener | None = None
+        """Opens another route; without it the session keeps its own."""
         self.on_paid: Callable[[ledger.Entry], None] | None = None
         """Told of every real, priced call once it is committed."""
         self.spent_micro = point.spent_micro
@@ -158,22 +172,40 @@ class Session:
 
     async def reload(self) -> None:
         """Read the conversation from the log: at start, and after an end that may have left this copy behind."""
-        stored = await self.journal.read(lambda t: t.messages(self.id))
-        self.history, self.calls, self.meter, self.done = [], {}, PromptMeter(), []
+        stored, ended = await self.journal.read(self._read)
+        here = (call for _, call in ended if (call.model, call.provider, call.source) == self.route.key)
+        confirmed = {call.message_seq: call for call in here if call.message_seq}
+        if ended:
+            self.cache.restore(ended[-1][1], self.route, ended[-1][0])
+        self.history, self.calls, self.meter, self.done = [], {}, PromptMeter(self.meter.counter), []
         for item in in_call_order(stored):
-            self._take(item.message)
+            call = confirmed.get(item.row.seq)
+            if call is not None:
+                self.confirm(call.usage, Prefix(digest=call.prefix))
+            self._take(item.message, call.usage if call is not None else None)
             if item.row.turn == self.journal.turn:
                 self._note_results(item.message, item.row.round)
 
-    def append(self, message: Message) -> None:
-        """Take a message that was just committed into the conversation."""
-        self._take(message)
+    def _read(self, transcript: Transcript) -> tuple[list[StoredMessage], list[tuple[float, LlmCallEnded]]]:
+        """The messages, and the newest answered calls with the time of their end."""
+        rows = transcript.newest_named(self.journal.writer.number, event_name(LlmCallEnded), CONFIRMED_READ)
+        calls = ((row.ts, decode_payload(row.event, row.payload)) for row in rows)
+        return transcript.messages(self.id), [(ts, call) for ts, call in calls if isinstance(call, LlmCallEnded)]
+
+    def append(self, message: Message, usage: Usage | None = None) -> None:
+        """Take a message that was just committed into the conversation; ``usage`` is that of an answer."""
+        self._take(message, usage)
         self._note_results(message, self.journal.round)
 
-    def _take(self, message: Message) -> None:
+    def confirm(self, usage: Usage, prefix: Prefix) -> None:
+        """The provider counted what was sent: ``prefix`` and the whole conversation."""
+        self.meter.confirm(usage.prompt_tokens, len(self.history), self.route, prefix)
+
+    def _take(self, message: Message, usage: Usage | None = None) -> None:
         self.history.append(message)
         self.calls.update((c.call_id, c) for c in message.calls)
-        self.meter.append(message)
+        counted = replayed_output(message, usage) if usage is not None else None
+        self.meter.append(travelling(message, self.route), counted=counted, route=self.route)
 
     def _note_results(self, message: Message, round_: int) -> None:
         for block in message.blocks:
@@ -192,6 +224,12 @@ class Session:
     def specs(self) -> tuple[ToolSpec, ...]:
         """The tools as advertised."""
         return tuple(t.spec for t in self.tools.values())
+
+    def take_route(self, opened: OpenedRoute) -> None:
+        """Go on with another route. What was counted on the old one holds once the session returns to it."""
+        self.route, self.provider, self.output_limit = opened.route, opened.provider, None
+        self.cache.diagnosed = opened.diagnosed
+        self.meter.retake(travelling(message, self.route) for message in self.history)
 
     # -- turns ------------------------------------------------------------------------------------------------------
     @property
@@ -225,9 +263,9 @@ class Session:
         return (SystemPart(static_prompt(), "1h"), SystemPart(self._dynamic))
 
     @property
-    def fixed_tokens(self) -> tuple[int, int]:
-        """Estimated tokens of (system, tools)."""
-        return sum(text_tokens(p.text) for p in self.system), tools_tokens(self.specs)
+    def prefix(self) -> Prefix:
+        """What stands before the conversation: the system prompt and the tools."""
+        return prefix_of((p.text for p in self.system), self.specs, self.meter.counter, self._dynamic)
 
     # -- figures ----------------------------------------------------------------------------------------------------
     @property
@@ -266,7 +304,9 @@ class Session:
         """Count what a committed call cost, here and, where the money is real, in the person's ledger."""
         self.spent_micro += micro or 0
         self.turn_spent_micro += micro or 0
-        if micro is None or usage is None or self.provider.simulated or self.on_paid is None:
+        if micro is None or usage is None or self.on_paid is None:
+            return
+        if money_of(self.route.source, simulated=self.provider.simulated) != "billed":
             return
         entry = ledger.entry_of(
             usage,

@@ -139,7 +139,7 @@ class Turns:
                 await self.commands.settle(waiting, "refused", "the run is going on already")
             case cmd.Retry():
                 await self.commands.retry(waiting)
-            case cmd.Submit():
+            case cmd.Submit() | cmd.Model():
                 pass  # taken at the next round boundary, or after the turn
 
     async def _interrupt(self, waiting: Waiting) -> None:
@@ -153,7 +153,9 @@ class Turns:
     async def _take_inputs(self) -> bool:
         taken = False
         for waiting in self._inbox.waiting():
-            if isinstance(waiting.body, cmd.Submit) and not waiting.body.later:
+            if isinstance(waiting.body, cmd.Model):
+                await self.commands.model(waiting, waiting.body)
+            elif isinstance(waiting.body, cmd.Submit) and not waiting.body.later:
                 await self.commands.accept(waiting, waiting.body, joins=True)
                 taken = True
         return taken

@@ -26,7 +26,7 @@ from geode_tui.runtime.tools.base import ProcessMark
 from geode_tui.runtime.turns import LOOK_S, Turns
 
 BEAT_S = 1.0
-SOON_S, REST_S = 5.0, 0.1
+SOON_S, REST_S = 5.0, 0.15
 """At rest for this long a worker looks for commands at a slower pace, seconds: an idle one must cost nothing."""
 TIDY_BEATS = 10
 """Beats between two looks at the size of the WAL."""
@@ -181,6 +181,8 @@ class Worker:
                     await self._turns.commands.decide(item, body)
                 case cmd.Budget() as body:
                     await self._turns.commands.budget(item, body)
+                case cmd.Model() as body:
+                    await self._turns.commands.model(item, body)
                 case cmd.Retry():
                     await self._turns.commands.retry(item)
                 case None:
@@ -231,13 +233,12 @@ class Worker:
         self.session.begin_turn(rounds=self.session.journal.round)
 
     async def _apply(self, options: RunOptions | None) -> None:
-        """New options from this turn on; who answers (model, provider) is chosen at a worker's start only."""
+        """New options from this turn on; who answers (model, provider, effort) is changed by a command of its own."""
         if options is None:
             return
         kept = self.session.options
-        changed = msgspec.structs.replace(
-            options, model=kept.model, provider=kept.provider, seed=kept.seed, read_only=kept.read_only
-        )
+        route = {"model": kept.model, "provider": kept.provider, "effort": kept.effort}
+        changed = msgspec.structs.replace(options, **route, seed=kept.seed, read_only=kept.read_only)
         if changed != kept:
             await self.session.journal.write(self.session.adopt(changed), durable=True)
 

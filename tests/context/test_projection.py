@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geode_tui.context.estimate import text_tokens
 from geode_tui.context.projection import NOTE_TOKENS, project, result_limit
+from geode_tui.core.tokens import text_tokens
 
 NOTE = re.compile(
     r"\n\[\.\.\. about (\d+) of (\d+) tokens left out here: ask for a smaller range to see them \.\.\.]\n"

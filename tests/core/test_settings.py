@@ -66,6 +66,7 @@ GUARDED_VALUES: dict[str, Any] = {
     "tools": {"allow": ["run_shell"]},
     "limits": {"cost_usd": 1_000.0},
     "context_window": 1_000_000,
+    "local_url": "http://10.0.0.1/v1",
 }
 
 
@@ -125,3 +126,10 @@ def test_variables_are_read_as_the_settings_type() -> None:
 def test_a_bad_variable_is_an_error_that_says_environment() -> None:
     with pytest.raises(SettingsError, match=r"^environment: "):
         resolve((from_environment({"GEODE_CONTEXT_WINDOW": "large"}),))
+
+
+@pytest.mark.parametrize(("text", "on"), [("1", True), ("yes", True), ("0", False), ("no", False), ("false", False)])
+def test_switches_of_the_screen_come_from_the_environment(text: str, on: bool) -> None:
+    found = resolve((from_environment({"GEODE_MOTION": text, "GEODE_BELL": text, "GEODE_NOTIFY": text}),)).settings
+    assert (found.motion, found.bell, found.notify) == (on, on, on)
+    assert (Settings().motion, Settings().bell, Settings().notify) == (True, False, False)

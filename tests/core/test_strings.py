@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from geode_tui.core.endings import Ending
-from geode_tui.core.strings import CATALOGUES, Strings, language_of
+from geode_tui.core.strings import CATALOGUES, Strings, en, ko, language_of
 from geode_tui.core.strings.en import CATALOGUE as EN
 from geode_tui.core.strings.ko import CATALOGUE as KO
 
@@ -83,3 +83,9 @@ def test_an_unknown_key_is_an_error() -> None:
 )
 def test_the_first_variable_that_is_set_decides_the_language(environ: dict[str, str], language: str) -> None:
     assert language_of(environ) == language
+
+
+def test_no_key_stands_in_two_subjects() -> None:
+    for package in (en, ko):
+        subjects = (package.around, package.figures, package.keys, package.panes, package.states)
+        assert sum(len(subject.TEXTS) for subject in subjects) == len(package.CATALOGUE)

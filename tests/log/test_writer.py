@@ -52,6 +52,7 @@ WRITES: dict[str, Callable[[Tx, int, int, PendingCommand], object]] = {
     "finish": lambda tx, number, seq, command: tx.finish(command, "done"),
     "session": lambda tx, number, seq, command: tx.session(model="late"),
     "snapshot": lambda tx, number, seq, command: tx.snapshot(1, "latest", "hash", b"late"),
+    "forget": lambda tx, number, seq, command: tx.forget(1 << 40, 10),
 }
 
 
@@ -252,6 +253,13 @@ def test_a_card_needs_no_body(writer: Writer, transcript: Transcript) -> None:
     assert transcript.result_row(SESSION, "c-1") == row
 
 
+def test_rows_that_are_looked_up_together_are_those_of_each(writer: Writer, transcript: Transcript) -> None:
+    numbers = [commit(writer, lambda tx: tx.add_message(answer("yes")))[0] for _ in range(5)]
+    wanted = [numbers[3], numbers[0], 10**9, numbers[0]]
+    assert transcript.rows(wanted) == {number: transcript.row(number) for number in (numbers[0], numbers[3])}
+    assert transcript.rows([]) == {}
+
+
 # -- snapshots --------------------------------------------------------------------------------------------------------
 def test_the_newest_usable_snapshot_is_found_and_latest_is_one(writer: Writer, transcript: Transcript) -> None:
     for at, kind, made_by in [(10, "kept", "a"), (20, "latest", "a"), (25, "latest", "a"), (30, "kept", "b")]:
@@ -277,3 +285,19 @@ def test_the_wal_is_given_back_when_idle(writer: Writer, store: Path) -> None:
     writer.tidy(idle=True)
     assert wal.stat().st_size == 0
     reader.close()
+
+
+def test_a_session_is_forgotten_in_slices_and_no_other_with_it(store: Path) -> None:
+    writer, other = open_writer(store), open_writer(store, "s-2")
+    for each in (writer, other):
+        facts(each, 5)
+        commit(each, lambda tx: tx.add_message(user_text("hello")))
+    first = commit(writer, lambda tx: tx.event(A_FACT))
+    rounds = 0
+    while commit(writer, lambda tx: tx.forget(first, 2)):
+        rounds += 1
+    left = fetch(writer.db, "SELECT session, count(*) FROM events GROUP BY session ORDER BY session")
+    assert (rounds, left) == (3, [(writer.number, 1), (other.number, 5)])
+    assert fetch(writer.db, "SELECT session_id FROM messages") == [("s-2",)]
+    writer.close()
+    other.close()

@@ -39,12 +39,14 @@ from geode_tui.providers.errors import ErrorKind, ProviderError
 from geode_tui.routes.catalog import Catalog, Route
 from geode_tui.runtime.inbox import Inbox
 from geode_tui.runtime.journal import Journal, Observer
+from geode_tui.runtime.opened import RouteOpener
 from geode_tui.runtime.session import Session
 from geode_tui.runtime.tools.base import Prepared, Simple, Tool, ToolContext, ToolOutcome
 from geode_tui.runtime.tools.processes import kill_group
 from geode_tui.runtime.tools.registry import builtin_tools
 from geode_tui.runtime.worker import Worker
 from geode_tui.view.follow import state_at
+from geode_tui.view.state import RunState
 
 Event: TypeAlias = tuple[str, dict[str, Any]]
 SESSION = "s-1"
@@ -220,6 +222,8 @@ class Bench:
         self.clock = FakeClock()
         self.deadline_s = 600.0
         self.observer: Observer | None = None
+        self.opener: RouteOpener | None = None
+        """Opens another route for a switch."""
         self.route: Route | None = None
         self.redact = Redactor()
         self.session: Session | None = None
@@ -254,6 +258,7 @@ class Bench:
             context=ToolContext(self.root.resolve(), (self.geode.resolve(),), SESSION, self.deadline_s),
             point=point,
         )
+        session.open_route = self.opener
         inbox = Inbox(reading, SESSION)
         made = Worker(
             session, lease, inbox, point, pid=os.getpid(), title="", end_group=kill_group, redact=self.redact,
@@ -356,6 +361,13 @@ class Bench:
     @property
     def ending(self) -> str:
         return str(self.end["termination_reason"])
+
+    @property
+    def state(self) -> RunState:
+        """The fold of the log as it stands."""
+        row = self.transcript.session(SESSION)
+        assert row is not None
+        return state_at(self.transcript, row.number)
 
     def messages(self) -> list[Message]:
         """The conversation as a model may be sent it."""

@@ -111,15 +111,25 @@ async def test_the_prefix_outlives_words_typed_a_restart_and_a_second_turn() -> 
 
 
 # -- the closing answer -----------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(("model", "max_tokens"), [("claude-haiku-4-5", 4_096), ("claude-sonnet-5", 5_000)])
-async def test_b121_the_closing_answer_on_the_wire(model: str, max_tokens: int) -> None:
+@pytest.mark.parametrize(
+    ("model", "max_tokens", "before", "thinking"),
+    [
+        ("claude-haiku-4-5", 4_096, 48_768, None),
+        ("claude-sonnet-5", 5_000, 32_768, "adaptive"),  # cannot be switched off (RUNTIME.md 8.4)
+    ],
+)
+async def test_b121_the_closing_answer_on_the_wire(
+    model: str, max_tokens: int, before: int, thinking: str | None
+) -> None:
     calls = [Call("look", {"n": n}) for n in range(3)]
     cut = Answer((Say("what I ha"),), stop_reason="max_tokens")
     async with lab_run(*calls, cut, model=model, limits=Limits(max_rounds=4)) as (run, lab):
         await run.turn()
         last = lab.requests[-1].body
-        assert (last["max_tokens"], last["tool_choice"], "thinking" in last) == (max_tokens, {"type": "none"}, False)
-        assert [r.body["max_tokens"] for r in lab.requests[:-1]] == [32_768] * 3
+        assert (last["max_tokens"], last["tool_choice"]) == (max_tokens, {"type": "none"})
+        assert last.get("thinking", {}).get("type") == thinking
+        assert last.get("output_config", {"effort": "low"}) == {"effort": "low"}
+        assert [r.body["max_tokens"] for r in lab.requests[:-1]] == [before] * 3
         assert all("tool_choice" not in r.body for r in lab.requests[:-1])
         assert (run.ending, run.end["forced"]) == ("max_rounds", True)
         assert last["tools"] == lab.requests[0].body["tools"], "the tools stay: they are part of the prefix"

@@ -13,6 +13,8 @@ from geode_tui.core.strings import en, ko
 
 Language: TypeAlias = Literal["en", "ko"]
 
+NAMES: Mapping[Language, str] = {"en": "English", "ko": "한국어"}
+"""Each language by its own name."""
 CATALOGUES: Mapping[Language, Mapping[str, str]] = {"en": en.CATALOGUE, "ko": ko.CATALOGUE}
 
 

@@ -50,6 +50,11 @@ async def _prepare(arguments: PlanArguments, context: ToolContext) -> Prepared:
         if context.plan is not None:
             await context.plan(tuple((step.step, step.status) for step in arguments.steps))
         total = len(arguments.steps)
-        return ToolOutcome("plan noted", summary=f"{done} of {total} done", facts={"steps": total, "done": done})
+        summary = f"{done} of {total} done"
+        ahead = next((s.step for s in arguments.steps if s.status == "active"), "") or next(
+            (s.step for s in arguments.steps if s.status == "pending"), ""
+        )
+        text = f"plan noted: {summary}" + (f"; next: {ahead}" if ahead else "")
+        return ToolOutcome(text, summary=summary, facts={"steps": total, "done": done})
 
     return Simple(effect)

@@ -21,7 +21,7 @@ async def test_the_steps_are_recorded(call: Call, context: ToolContext) -> None:
     context.plan = record
     outcome = await call("update_plan", steps=steps("done", "active", "pending"))
     assert recorded == [(("step 0", "done"), ("step 1", "active"), ("step 2", "pending"))]
-    assert (outcome.text, outcome.summary) == ("plan noted", "1 of 3 done")
+    assert (outcome.text, outcome.summary) == ("plan noted: 1 of 3 done; next: step 1", "1 of 3 done")
 
 
 @pytest.mark.parametrize(

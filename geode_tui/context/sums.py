@@ -1,0 +1,89 @@
+"""Running sums over the conversation that a model is sent: what joins costs what it is, whatever stands before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from geode_tui.context.loads import NOTHING, Category, Load, message_loads, minus, plus, total
+from geode_tui.core.messages import Message, OpaqueBlock
+from geode_tui.core.tokens import TokenCounter
+from geode_tui.routes.catalog import Route
+
+_FORGETFUL = ("claude-3", "claude-opus-4-1", "claude-sonnet-4-5", "claude-haiku-4-5")
+_FORGETFUL_EXACT = frozenset({"claude-opus-4", "claude-sonnet-4"})
+"""Models before Claude Opus 4.5, and the smaller ones of its generation, leave the thinking of earlier turns out of a
+prompt (Anthropic's documentation, "Extended thinking")."""
+
+
+def replays_past_thinking(route: Route) -> bool:
+    """Whether thinking of earlier turns still takes room, wherever the model is served."""
+    return not route.family.startswith(_FORGETFUL) and route.family not in _FORGETFUL_EXACT
+
+
+class Sums:
+    """See the module. Messages are given in the form in which their route is sent them."""
+
+    def __init__(self) -> None:
+        self._loads: list[Mapping[Category, Load]] = []
+        self._parts: dict[Category, Load] = {}
+        self._past_thinking = self._turn_thinking = NOTHING
+
+    def __len__(self) -> int:
+        return len(self._loads)
+
+    def append(self, message: Message, counter: TokenCounter, *, summary: bool = False) -> Load:
+        """Count a message in; returns what it adds."""
+        loads = message_loads(message, counter, summary=summary)
+        if message.role == "user":
+            self._past_thinking, self._turn_thinking = plus(self._past_thinking, self._turn_thinking), NOTHING
+        if any(_compacts(block) for block in message.blocks):
+            # What stands before the provider's own compaction is kept and sent, and not read any more.
+            self._parts, self._past_thinking, self._turn_thinking = {}, NOTHING, NOTHING
+        self._turn_thinking = plus(self._turn_thinking, loads.get("thinking", NOTHING))
+        for category, load in loads.items():
+            self._parts[category] = plus(self._parts.get(category, NOTHING), load)
+        self._loads.append(loads)
+        return total(loads.values())
+
+    def parts(self, route: Route) -> dict[Category, Load]:
+        """Everything that a request on ``route`` would carry, by category."""
+        if replays_past_thinking(route) or "thinking" not in self._parts:
+            return dict(self._parts)
+        return {**self._parts, "thinking": minus(self._parts["thinking"], self._past_thinking)}
+
+    def since(self, count: int) -> dict[Category, Load]:
+        """What the messages after the first ``count`` add, by category."""
+        made: dict[Category, Load] = {}
+        for loads in self._loads[count:]:
+            for category, load in loads.items():
+                made[category] = plus(made.get(category, NOTHING), load)
+        return made
+
+    def copy(self) -> Sums:
+        """Sums that go on from here on their own."""
+        made = Sums()
+        made._loads, made._parts = list(self._loads), dict(self._parts)
+        made._past_thinking, made._turn_thinking = self._past_thinking, self._turn_thinking
+        return made
+
+
+def sums_of(messages: Iterable[Message], counter: TokenCounter) -> Sums:
+    """The sums of a whole conversation."""
+    made = Sums()
+    for message in messages:
+        made.append(message, counter)
+    return made
+
+
+def _compacts(block: Any) -> bool:
+    """Whether ``block`` is a provider's compaction that succeeded: it has a text (RUNTIME.md 3.1)."""
+    if not isinstance(block, OpaqueBlock) or block.kind != "compaction":
+        return False
+    try:
+        content = msgspec.json.decode(block.raw).get("content")
+    except (msgspec.DecodeError, AttributeError):
+        return False
+    return isinstance(content, str) and bool(content)

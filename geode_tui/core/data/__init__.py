@@ -1,0 +1,1 @@
+"""Vocabularies of tokenisers, compressed. See NOTICE."""

@@ -1,0 +1,76 @@
+"""The gauge of a run: what its provider confirms anchors it, also for the worker after this one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from geode_tui.core.messages import TextBlock, ThinkingBlock
+from geode_tui.core.usage import Usage
+from geode_tui.providers.base import Finished
+from tests.runtime.harness import Bench, ScriptedProvider, asks, bench, calls, say, stub, toolbox
+
+
+def gauges(run: Bench, event: str) -> list[dict[str, Any]]:
+    return [payload["context"] for payload in run.payloads(event)]
+
+
+async def test_each_request_is_estimated_and_each_answer_confirmed() -> None:
+    """B002: what was read from a cache and written to one is in the prompt."""
+    usage = Usage(3, 40, 9_000, 997)
+    steps = [calls(asks("look"), usage=usage), say("done", usage=Usage(3, 5, 9_997, 180))]
+    with bench(ScriptedProvider(*steps), tools=toolbox(stub("look", "x" * 400))) as run:
+        await run.turn()
+        first, second = gauges(run, "llm_call_started")
+        assert [g["measured"] for g in (first, second)] == ["estimated", "estimated"]
+        assert (first["margin_percent"], second["margin_percent"]) == (20, 0)
+        assert 10_000 + 40 + 100 <= second["used"] <= 10_000 + 40 + 220
+        ended = gauges(run, "llm_call_ended")
+        assert [(g["used"], g["measured"], g["margin_percent"]) for g in ended] == [
+            (10_000, "confirmed", 0),
+            (10_180, "confirmed", 0),
+        ]
+        assert all(sum(g["parts"].values()) == g["used"] for g in (first, second, *ended))
+
+
+async def test_the_anchor_comes_back_from_the_log() -> None:
+    """B015: the gauge is right before anything was sent again."""
+    steps = [say("one", usage=Usage(50_000, 100)), say("two", usage=Usage(50_200, 100))]
+    with bench(ScriptedProvider(*steps)) as run:
+        await run.turn("first")
+        await run.turn("second")
+        asked = gauges(run, "llm_call_started")[1]
+        assert 50_100 < asked["used"] < 50_200
+        assert run.payloads("llm_call_ended")[0]["prefix"] == run.payloads("llm_call_ended")[1]["prefix"] != ""
+
+
+async def test_another_set_of_tools_has_no_anchor() -> None:
+    steps = [say("one", usage=Usage(50_000, 100)), say("two", usage=Usage(50_200, 100))]
+    with bench(ScriptedProvider(*steps), tools=toolbox(stub("look"))) as run:
+        await run.turn("first")
+        run.tools = toolbox(stub("look"), stub("see"))
+        await run.turn("second")
+        asked = gauges(run, "llm_call_started")[1]
+        assert (asked["margin_percent"], asked["used"] < 20_000) == (20, True)
+
+
+async def test_a_size_that_cannot_be_is_marked_and_not_believed() -> None:
+    """B003: a running total of cache reads on a call that was accepted."""
+    odd = Usage(900, 80, 41_000_000)
+    with bench(ScriptedProvider(say("one", usage=odd), say("two", usage=Usage(900, 80)))) as run:
+        await run.turn("first")
+        (shown,) = gauges(run, "llm_call_ended")
+        assert (shown["suspect"], shown["measured"], shown["used"] < 20_000) == (True, "estimated", True)
+        assert run.payloads("llm_call_ended")[0]["usage"]["cache_read_tokens"] == 41_000_000
+        assert run.ending == "natural"
+        await run.turn("second")
+        assert gauges(run, "llm_call_started")[1]["used"] < 20_000
+        assert gauges(run, "llm_call_ended")[1]["suspect"] is False
+
+
+async def test_thinking_that_was_not_signed_is_not_added_to_the_next_prompt() -> None:
+    usage = Usage(10_000, 2_000, reasoning_tokens=1_900)
+    unsigned = Finished((ThinkingBlock("hm " * 900), TextBlock("one")), "end_turn", usage)
+    with bench(ScriptedProvider(unsigned, say("two"))) as run:
+        await run.turn("first")
+        await run.turn("second")
+        assert 10_100 < gauges(run, "llm_call_started")[1]["used"] < 10_200
