@@ -151,4 +151,4 @@ def load_settings(
         from_environment(environment),
         Layer("flags", {k: v for k, v in flags.items() if v is not None}),
     )
-    return resolve(layers, untrusted="" if trusted else name)
+    return resolve(layers, untrusted="" if trusted else name, project=name)

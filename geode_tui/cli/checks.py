@@ -5,15 +5,18 @@ Each function is given what it judges and changes nothing. A check that is ok ma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
 
 from geode_tui.cli.config import DEFAULT, SettingRow, setting_text
-from geode_tui.core.settings import GUARDED, Settings, flatten
-from geode_tui.providers.registry import ANTHROPIC_KEY, ANTHROPIC_URL, NoProvider, choose, is_loopback
+from geode_tui.core.settings import GUARDED, flatten
+from geode_tui.core.tokens import VOCABULARIES, VocabularyError, official
+from geode_tui.providers.access import Access, NoProvider
+from geode_tui.providers.ready import Ready
+from geode_tui.providers.registry import SERVICES, Choice, is_loopback
 
 TEXTUAL = "8.2.8"
 """The version the screens are written for, as pinned in pyproject.toml."""
@@ -40,7 +43,7 @@ def terminal(environment: Mapping[str, str], size: tuple[int, int] | None, encod
     term = environment.get("TERM", "")
     if term in {"", "dumb"}:
         what = f"TERM is {term}" if term else "TERM is not set"
-        return [Check("terminal", False, f"{what}: the dashboard cannot be drawn", "export TERM=xterm-256color")]
+        return [Check("terminal", False, f"{what}: the dashboard is told in lines", "export TERM=xterm-256color")]
     checks = [
         Check("terminal", True, term),
         Check("colours", True, _colours(environment, term)),
@@ -93,40 +96,64 @@ def versions(own: str, python: str, textual: str, sqlite: str) -> list[Check]:
     ]
 
 
-def providers(environment: Mapping[str, str], settings: Settings) -> list[Check]:
-    """Keys, endpoints and who would answer. Nothing is sent anywhere, and no key is shown."""
-    key = environment.get(ANTHROPIC_KEY)
-    checks = [
-        Check(
-            "anthropic key",
-            True,
-            f"{ANTHROPIC_KEY} is {'set' if key else 'not set'}",
-            None if key else f"export {ANTHROPIC_KEY} to have Claude answer",
-        ),
-        endpoint(environment.get(ANTHROPIC_URL, "")),
-        Check("offline", True, "ready: the offline planner needs no key and no network"),
-        Check("tokeniser", True, "estimated by script until a provider has counted them; no vocabulary is needed"),
-    ]
+def providers(ready: Iterable[Ready], access: Access) -> Iterator[Check]:
+    """What can be asked, what the others need, and where requests would go. Nothing is sent, and no key is shown."""
+    for one in ready:
+        if one.models:
+            detail = f"serves {', '.join(f'{name} ({_window(window)})' for name, window in one.models[:6])}"
+        else:
+            detail = _ready(one, access)
+        yield Check(one.service, True, detail, None if one.ok else one.why)
+        variable = next((name for name in SERVICES[one.service].urls if access.get(name)), "")
+        if variable:
+            yield endpoint(one.service, variable, access.get(variable))
+    yield tokeniser()
+
+
+def tokeniser() -> Check:
+    """The bundled vocabularies."""
     try:
-        choice = choose(settings.provider, settings.model, environment)
-        checks.append(Check("model", True, f"{choice.model} ({choice.provider}/{choice.source})"))
-    except NoProvider as error:
-        checks.append(Check("model", False, str(error), "change model or provider in the settings"))
-    return checks
+        for name in VOCABULARIES:
+            official(name)
+    except VocabularyError as error:
+        line, _, remedy = str(error).partition(": ")
+        return Check("tokeniser", False, f"{line}; tokens are estimated by their script", remedy)
+    return Check("tokeniser", True, f"{' and '.join(VOCABULARIES)}, bundled: nothing is downloaded")
 
 
-def endpoint(url: str) -> Check:
+def _ready(one: Ready, access: Access) -> str:
+    if one.service == "offline":
+        return "ready: the offline planner needs no key and no network"
+    if one.service == "local":
+        return "no endpoint answers"
+    if not one.ok:
+        return f"{one.lacks} is not set" if not access.get(one.lacks) else f"{one.lacks} cannot be used"
+    key = next((name for name in SERVICES[one.service].keys if access.get(name)), "")
+    unproven = ", not tried against the real service" if one.service == "codex" else ""
+    return f"{key} is set" if key else f"ready{unproven}"
+
+
+def _window(window: int | None) -> str:
+    return "window not told" if window is None else f"{window:,} tokens"
+
+
+def model(choice: Choice | NoProvider) -> Check:
+    """Who would answer a new run."""
+    if isinstance(choice, NoProvider):
+        return Check("model", False, str(choice), "change model or provider in the settings")
+    return Check("model", True, f"{choice.model} ({choice.provider}/{choice.source})")
+
+
+def endpoint(service: str, variable: str, url: str) -> Check:
     """Where requests would go; of ``url`` only scheme, host and port are shown."""
-    name, remedy = "anthropic endpoint", f"set {ANTHROPIC_URL} to a URL like https://host, or unset it"
-    if not url:
-        return Check(name, True, "the provider's own")
+    name, remedy = f"{service} endpoint", f"set {variable} to a URL like https://host, or unset it"
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
     except ValueError:
         host, port, parts = "", None, urlsplit("")
     if parts.scheme not in {"http", "https"} or not host:
-        return Check(name, False, f"{ANTHROPIC_URL} is no URL of a server", remedy)
+        return Check(name, False, f"{variable} is no URL of a server", remedy)
     shown = f"{parts.scheme}://{host}{f':{port}' if port else ''}"
     if is_loopback(url):
         return Check(name, True, f"{shown}, on this machine: its money is simulated")
@@ -146,12 +173,12 @@ def settings(rows: list[SettingRow], ignored: tuple[str, ...], trouble: str) -> 
     return checks
 
 
-def trust(root: Path, project: Mapping[str, object], ignored: tuple[str, ...]) -> Check:
-    """Whether the settings of ``project``'s file that need trust have it."""
+def trust(root: Path, project: Mapping[str, object], *, waits: bool) -> Check:
+    """Whether the settings of ``project``'s file that need trust have it; ``waits``: one is left off without it."""
     guarded = any(key.split(".")[0] in GUARDED for key in flatten(project))
     if not guarded:
         return Check("trust", True, "this folder sets nothing that needs it")
-    if ignored:
+    if waits:
         return Check("trust", True, f"not given to {root}", "geode-tui trust, once you have read its settings")
     return Check("trust", True, f"given to {root}")
 

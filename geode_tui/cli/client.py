@@ -70,6 +70,7 @@ class Client:
                 db = connect(self.env.project.store)
                 try:
                     with translated(self.env.project.store):
+                        self._own(db)
                         cmd.send(
                             db, self.session_id, kind, payload, client_id=str(os.getpid()), key=key, now=time.time()
                         )
@@ -81,6 +82,12 @@ class Client:
                     raise CliError(str(error), EXIT_DIED) from error
             except StoreError as error:
                 raise CliError(str(error), EXIT_DIED) from error
+
+    def _own(self, db: apsw.Connection) -> None:
+        """Refuse what goes to a run that another program recorded. Raises `CliError`."""
+        row = fetch_one(db, "SELECT origin FROM sessions WHERE session_id=?", (self.session_id,))
+        if row is not None and row[0] != "own":
+            raise CliError(f"this run was recorded by {row[0]} and cannot go on here: start a new one")
 
     # -- the worker -------------------------------------------------------------------------------------------------
     def ensure_worker(self, key: str) -> None:

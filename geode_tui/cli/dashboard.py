@@ -11,23 +11,29 @@ import time
 from collections.abc import Callable, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from geode_tui.cli.client import Client, fresh_session_id
 from geode_tui.cli.env import Env, refuse_inside
 from geode_tui.cli.errors import CliError
+from geode_tui.cli.event_source import StoreEvents
+from geode_tui.cli.leaving import killed, marked, report
+from geode_tui.cli.models import offered
 from geode_tui.cli.options import Wishes, new_options
 from geode_tui.core.limits import RunOptions
 from geode_tui.core.text import scrub
 from geode_tui.log import presence
 from geode_tui.log.rows import StoredMessage
-from geode_tui.log.store import StoreError, connect
+from geode_tui.log.store import StoreError
 from geode_tui.log.transcript import Transcript
 from geode_tui.tui.completing import MOST_PATHS
-from geode_tui.tui.source import SourceError
+from geode_tui.tui.source import ModelChoice, SourceError
 from geode_tui.view.follow import Follower
+
+if TYPE_CHECKING:
+    from geode_tui.tui.app import GeodeApp
 
 T = TypeVar("T")
 
@@ -35,14 +41,13 @@ LISTING_S = 10.0
 """Seconds that listing a project's files may take."""
 
 
-class StoreSource:
+class StoreSource(StoreEvents):
     """A run in this project's log, as the screens see it. See `tui.source.RunSource`."""
 
     def __init__(self, env: Env, session_id: str, options: RunOptions | None = None) -> None:
         """``options`` start the session with its first message; None for one that exists."""
-        self.session_id = session_id
+        super().__init__(env, session_id)
         self.project = env.project.root.name
-        self._env = env
         self._client = Client(env, session_id)
         self._options = options
         self._touched = 0.0
@@ -92,19 +97,17 @@ class StoreSource:
         except (CliError, StoreError) as error:
             raise SourceError(str(error)) from error
 
+    def models(self) -> tuple[ModelChoice, ...]:
+        """Every model that can be chosen; blocks while this machine's endpoints are asked."""
+        return offered(self._env)
+
     def clock(self) -> float:
         """UTC epoch seconds."""
         return time.time()
 
     def _read(self, work: Callable[[Transcript], T]) -> T:
-        try:
-            db = connect(self._env.project.store)
-            try:
-                return work(Transcript(db, self._env.project.geode))
-            finally:
-                db.close()
-        except StoreError as error:
-            raise SourceError(str(error)) from error
+        with self._opened() as (transcript, _):
+            return work(transcript)
 
     def _seen(self) -> None:
         """Somebody watches: told to the worker by a file, so that it waits longer before it leaves."""
@@ -155,20 +158,20 @@ def open_new(env: Env, prompt: str | None) -> int:
     refuse_inside(env.environment, "the dashboard")
     if prompt is not None:
         _sure(prompt)
-    if not _has_screen(env):
+    if not _has_person():
         if prompt is None:
             raise CliError("the dashboard needs a terminal; without one: geode-tui run PROMPT, geode-tui status")
         from geode_tui.cli.run import run
 
-        return run(env, prompt, Wishes(), provider=None, model=None, session=None, json=False)
+        return run(env, prompt, Wishes(), session=None, json=False)
     if prompt is None:
-        return _show(env, None)
+        return _open(env, None)
     source = StoreSource(env, fresh_session_id(), new_options(env))
     try:
         source.send("submit", {"text": prompt, "later": False})
     except SourceError as error:
         raise CliError(str(error), 1) from error
-    return _show(env, source)
+    return _open(env, source)
 
 
 def open_session(env: Env, session: str | None) -> int:
@@ -176,11 +179,21 @@ def open_session(env: Env, session: str | None) -> int:
     transcript = env.transcript()
     row = env.session(transcript, session)
     transcript.db.close()
-    if not _has_screen(env):
+    if not _has_person():
         from geode_tui.cli import reports
 
         return reports.status(env, row.session_id, json=False)
-    return _show(env, StoreSource(env, row.session_id))
+    refuse_inside(env.environment, "the dashboard")
+    return _open(env, StoreSource(env, row.session_id))
+
+
+def _open(env: Env, source: StoreSource | None) -> int:
+    """The dashboard as a screen, or as lines where there can be none or the person wants none."""
+    if _has_screen(env):
+        return _show(env, source)
+    from geode_tui.cli.plain import open_plain
+
+    return open_plain(env, source)
 
 
 def _sure(prompt: str) -> None:
@@ -195,10 +208,15 @@ def _sure(prompt: str) -> None:
         raise CliError("nothing was started")
 
 
+def _has_person() -> bool:
+    """Whether somebody types and reads here."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
 def _has_screen(env: Env) -> bool:
-    # Textual draws on stderr.
-    terminals = all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
-    return terminals and env.environment.get("TERM", "") not in {"", "dumb"}
+    """Whether there is a terminal to draw on; Textual draws on stderr."""
+    wants_lines = env.environment.get("GEODE_TUI_A11Y", "0") not in {"", "0"}
+    return sys.stderr.isatty() and not wants_lines and env.environment.get("TERM", "") not in {"", "dumb"}
 
 
 def _show(env: Env, source: StoreSource | None) -> int:
@@ -206,9 +224,13 @@ def _show(env: Env, source: StoreSource | None) -> int:
     gc.disable()  # nothing of a start is garbage; the app lets it collect once it is there
     from geode_tui.cli.home import StoreHome
     from geode_tui.tui.app import GeodeApp
+    from geode_tui.tui.depth import depth_of
     from geode_tui.tui.glyphs import glyphs_for
 
     settings = env.settings
+    warning = killed(env)
+    for line in (*env.resolved.ignored, *filter(None, (warning,))):
+        env.note(line)
     app = GeodeApp(
         source,
         env.strings,
@@ -217,12 +239,35 @@ def _show(env: Env, source: StoreSource | None) -> int:
         user_theme_dirs=(env.folders.themes,),
         redact=env.redact,
         motion=settings.motion,
-        no_color=bool(env.environment.get("NO_COLOR")),
+        bell=settings.bell,
+        notify=settings.notify,
+        depth=depth_of(env.environment),
         home=StoreHome(env),
+        warnings=filter(None, (warning,)),
     )
-    for line in env.resolved.ignored:
-        env.note(line)
-    left = app.run()
+    with marked(env), app.watching_threads():
+        left = app.run()
+    if app.return_code == 128 + signal.SIGHUP:
+        _forget_terminal()
+        return app.return_code
+    if app.failure is not None:
+        env.note(report(env, app.failure, _way_back(app)))
     if left:
         env.print(left)
     return app.return_code or os.EX_OK
+
+
+def _forget_terminal() -> None:
+    """Nobody is there to be told anything, and what could not be written is no error of the program."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+def _way_back(app: GeodeApp) -> str:
+    """The command that shows again what was on screen last."""
+    try:
+        return f"geode-tui attach {app.run_screen.source.session_id}"
+    except LookupError:
+        return "geode-tui"

@@ -17,7 +17,11 @@ from geode_tui.cli import check_files, checks
 from geode_tui.cli.checks import Check
 from geode_tui.cli.config import setting_rows
 from geode_tui.cli.env import Env
+from geode_tui.cli.models import looked_at
+from geode_tui.cli.routing import access_of, chosen
 from geode_tui.paths import read_toml
+from geode_tui.providers.access import NoProvider
+from geode_tui.providers.registry import Choice
 
 
 def doctor(cwd: Path, environment: Mapping[str, str], *, json: bool) -> int:
@@ -50,13 +54,23 @@ def _looked_at(env: Env) -> Iterator[Check]:
     yield from check_files.project(env.project)
     yield from check_files.store(env.project)
     yield from check_files.workers(env.project)
-    yield from checks.providers(env.environment, env.settings)
+    yield from checks.providers(looked_at(env), access_of(env))
+    yield checks.model(_choice(env))
     yield from checks.settings(setting_rows(resolved), resolved.ignored, env.trouble)
     if not env.trouble:
-        yield checks.trust(env.project.root, read_toml(env.project.settings_file), resolved.ignored)
+        yield checks.trust(env.project.root, read_toml(env.project.settings_file), waits=resolved.untrusted)
     yield from check_files.folders(env.folders)
     yield from check_files.themes(env.folders.themes, env.settings.theme)
     yield from checks.tools(shutil.which)
+
+
+def _choice(env: Env) -> Choice | NoProvider:
+    """Who would answer a new run, or why nobody would."""
+    settings = env.settings
+    try:
+        return chosen(env, settings.provider, settings.model, settings.effort)
+    except NoProvider as error:
+        return error
 
 
 def _size() -> tuple[int, int] | None:

@@ -15,7 +15,7 @@ from geode_tui.log.transcript import Transcript
 
 
 def event_object(row: EventRow, session_id: str, safe: Callable[[Any], Any]) -> str:
-    """One event as PRODUCT.md's JSON object, on one line."""
+    """One event as PRODUCT.md's JSON object, on one line. A payload that is damaged stands in it as text."""
     ts = datetime.fromtimestamp(row.ts, tz=UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     body = {
         "id": row.id,
@@ -24,9 +24,16 @@ def event_object(row: EventRow, session_id: str, safe: Callable[[Any], Any]) -> 
         "turn": row.turn,
         "round": row.round,
         "event": row.event,
-        "payload": safe(msgspec.json.decode(row.payload)),
+        "payload": safe(_decoded(row.payload)),
     }
     return msgspec.json.encode(body).decode()
+
+
+def _decoded(payload: str) -> Any:
+    try:
+        return msgspec.json.decode(payload)
+    except msgspec.DecodeError:
+        return payload
 
 
 class HumanLines:

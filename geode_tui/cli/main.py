@@ -21,16 +21,24 @@ Session = Annotated[str | None, Parameter(help="a session's id, or its beginning
 app = App(name="geode-tui", version=__version__, help="Run an agent for hours; watch and steer it from a terminal.")
 
 
-def _env() -> Env:
-    return Env(Path.cwd(), os.environ)
+NoMotion = Annotated[bool, Parameter(name="--no-motion", negative="", help="nothing on screen moves by itself")]
+
+
+def _env(*, no_motion: bool = False) -> Env:
+    return Env(Path.cwd(), os.environ, {"motion": False if no_motion else None})
 
 
 @app.default
-def dashboard(prompt: Annotated[str | None, Parameter(help="starts a run and shows it")] = None, /) -> int:
+def dashboard(
+    prompt: Annotated[str | None, Parameter(help="starts a run and shows it")] = None,
+    /,
+    *,
+    no_motion: NoMotion = False,
+) -> int:
     """Open the dashboard; with PROMPT start a run and show it."""
     from geode_tui.cli.dashboard import open_new
 
-    return open_new(_env(), prompt)
+    return open_new(_env(no_motion=no_motion), prompt)
 
 
 @app.command
@@ -39,8 +47,6 @@ def run(
     /,
     flags: LimitFlags | None = None,
     *,
-    model: str | None = None,
-    provider: str | None = None,
     session: Annotated[str | None, Parameter(help="add a turn to this session")] = None,
     json: Json = False,
 ) -> int:
@@ -48,7 +54,7 @@ def run(
     from geode_tui.cli.run import run as run_headless
 
     wishes = (flags or LimitFlags()).wishes()
-    return run_headless(_env(), prompt, wishes, provider=provider, model=model, session=session, json=json)
+    return run_headless(_env(), prompt, wishes, session=session, json=json)
 
 
 @app.command
@@ -68,11 +74,11 @@ def resume(
 
 
 @app.command
-def attach(session: Session = None, /) -> int:
+def attach(session: Session = None, /, *, no_motion: NoMotion = False) -> int:
     """The run screen on a live or ended session."""
     from geode_tui.cli.dashboard import open_session
 
-    return open_session(_env(), session)
+    return open_session(_env(no_motion=no_motion), session)
 
 
 @app.command
@@ -111,6 +117,16 @@ def cost(session: Session = None, /, *, month: str | None = None, json: Json = F
     from geode_tui.cli import reports
 
     return reports.cost(_env(), session, month=month, json=json)
+
+
+@app.command(name="import")
+def import_(
+    *paths: Annotated[Path, Parameter(help="a transcript of Claude Code, or a folder of them")], json: Json = False
+) -> int:
+    """Foreign transcripts into this project's log."""
+    from geode_tui.cli.importing import import_files
+
+    return import_files(_env(), list(paths), json=json)
 
 
 @app.command
@@ -190,12 +206,24 @@ def doctor(*, json: Json = False) -> int:
     return look(Path.cwd(), os.environ, json=json)
 
 
-@app.command
+settings_app = App(name="config", help="Every setting with its value, its default and where the value came from.")
+app.command(settings_app)
+
+
+@settings_app.default
 def config(*, json: Json = False) -> int:
     """Every setting with its value, its default and where the value came from."""
     from geode_tui.cli.config import config as show
 
     return show(_env(), json=json)
+
+
+@settings_app.command(name="set")
+def config_set(key: str, value: str, /) -> int:
+    """Set one of them in your own settings file."""
+    from geode_tui.cli.config_set import config_set as write
+
+    return write(_env(), key, value)
 
 
 @app.command

@@ -8,8 +8,11 @@ import msgspec
 
 from geode_tui.cli.env import Env
 from geode_tui.cli.errors import CliError
+from geode_tui.cli.routing import chosen
 from geode_tui.core.limits import Approve, Limits, OnLimit, RunOptions
-from geode_tui.providers.registry import NoProvider, choose
+from geode_tui.core.settings import Settings
+from geode_tui.providers.access import NoProvider
+from geode_tui.providers.registry import heir
 
 RETRY_WATCHED_S, RETRY_HEADLESS_S = 1_800.0, 600.0
 
@@ -25,6 +28,17 @@ class Wishes(msgspec.Struct, frozen=True):
     on_limit: OnLimit | None = None
     seed: int = 0
     wait_for_approval: bool = False
+    model: str = ""
+    provider: str = ""
+    effort: str = ""
+
+    def route(self, settings: Settings) -> tuple[str, str, str]:
+        """(provider, model, effort) of a new run. The settings' model belongs to the settings' provider, and their
+        effort to both.
+        """
+        provider = self.provider or (heir(self.model, settings.provider) if settings.provider else "")
+        model = self.model or ("" if self.provider else settings.model)
+        return provider, model, self.effort or ("" if self.provider or self.model else settings.effort)
 
     def limits(self, base: Limits) -> Limits:
         """``base`` with what is asked for."""
@@ -37,19 +51,19 @@ def new_options(
     env: Env,
     wishes: Wishes = Wishes(),  # noqa: B008 - frozen
     *,
-    provider: str | None = None,
-    model: str | None = None,
     headless: bool = False,
 ) -> RunOptions:
     """The options of a new session, its route chosen. Raises `CliError`."""
     settings = env.settings
+    provider, model, effort = wishes.route(settings)
     try:
-        choice = choose(provider or settings.provider, model or settings.model, env.environment)
+        choice = chosen(env, provider, model, effort)
     except NoProvider as error:
         raise CliError(str(error)) from error
     return RunOptions(
         model=choice.model,
-        provider=choice.provider,
+        provider=choice.service,
+        effort=effort,
         approve=wishes.approve or settings.approve,
         limits=wishes.limits(settings.run_limits()),
         on_limit=wishes.on_limit or settings.limits.on_limit,

@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 import msgspec
 
 from geode_tui import __version__
+from geode_tui.cli.blocks import BlockReader
 from geode_tui.cli.env import Env
 from geode_tui.cli.errors import CliError
 from geode_tui.cli.lines import event_object
-from geode_tui.context.estimate import block_part
+from geode_tui.cli.months import is_month, month_cost
+from geode_tui.cli.routing import chosen
 from geode_tui.core import format as fmt
-from geode_tui.core.usage import Usage
-from geode_tui.log import ledger
+from geode_tui.core.strings import Strings
+from geode_tui.core.text import clean_line
 from geode_tui.log.commands import pending
 from geode_tui.log.lease import lock_path, probe, worker_pids
-from geode_tui.log.rows import StoredMessage
 from geode_tui.log.transcript import Transcript
-from geode_tui.providers.registry import NoProvider, choose
+from geode_tui.providers.access import NoProvider
+from geode_tui.tui.cells import pad, width_of
 from geode_tui.view import reports
+from geode_tui.view.blocks import BlockRow, block_table
+from geode_tui.view.cost import amount, cost_lines, part_lines, session_text
 from geode_tui.view.follow import state_at
-from geode_tui.view.selectors import context_level, run_status, state_line
-from geode_tui.view.state import Money, RunState
+from geode_tui.view.gauge import context_line, context_lines, kind_name
+from geode_tui.view.selectors import run_status, state_line
+from geode_tui.view.state import RunState
+
+MOST_BLOCKS = 20
+"""Blocks that are listed for a person; ``--json`` has all."""
 
 
 def sessions(env: Env, *, json: bool) -> int:
@@ -80,6 +89,9 @@ def status(env: Env, session: str | None, *, json: bool) -> int:
     for label, value in (("because", report["ended_because"]), ("trouble", report["trouble"])):
         if value:
             env.print(f"{label}: {value}")
+    if state.context is not None:
+        env.print(f"{env.strings.t('section.context')}: {context_line(state.context, env.strings)}")
+    env.print(f"{env.strings.t('section.cost')}: {session_text(state, env.strings)}")
     if report["waiting_on"]:
         on = report["waiting_on"]
         env.print(f"waits on {on['kind']} {on['name']} for {fmt.elapsed(on['seconds'])}")
@@ -94,7 +106,7 @@ def status(env: Env, session: str | None, *, json: bool) -> int:
 def _overview(env: Env, *, json: bool) -> int:
     workers = worker_pids(env.project.geode)
     try:
-        choice = choose(env.settings.provider, env.settings.model, env.environment)
+        choice = chosen(env, env.settings.provider, env.settings.model, env.settings.effort)
         model = f"{choice.model} ({choice.provider}/{choice.source})"
     except NoProvider as error:
         model = str(error)
@@ -117,24 +129,35 @@ def context(env: Env, session: str, *, round_: int | None, json: bool) -> int:
     state, number = _state(env, transcript, session)
     if round_ is not None:
         state = _as_of_round(transcript, state, number, round_)
-    stored = [m for m in transcript.messages(state.session_id) if round_ is None or _before(m, state)]
-    report = reports.context_report(state, _blocks(stored), round_)
+    table = block_table(BlockReader().read(transcript, state.session_id), state)
     if json:
-        env.print_json(report)
+        env.print_json(reports.context_report(state, table, round_))
         return 0
-    figures = state.context
-    if figures is None:
-        env.print("nothing was sent yet")
-        return 0
-    env.print(
-        f"{'~' if figures.measured == 'estimated' else ''}{report['percent']} % {context_level(figures)}  "
-        f"{fmt.tokens(figures.used)} of {fmt.tokens(figures.budget)}  "
-        f"window {fmt.size(figures.window)} {figures.provenance},"
-        f" reserve {fmt.size(figures.output_reserve)}, {figures.measured}"
-    )
-    for row in report["rows"]:
-        env.print(f"  {row['category']:<14} {fmt.tokens(row['tokens']):>8}")
+    _print_pairs(env, context_lines(state, env.strings))
+    if table.rows:
+        env.print(env.strings.t("blocks.largest"))
+    for row in table.rows[:MOST_BLOCKS]:
+        env.print(f"  {_block_line(row, state, env.strings)}")
     return 0
+
+
+def _block_line(row: BlockRow, state: RunState, strings: Strings) -> str:
+    used = state.context.used if state.context else 0
+    share = fmt.percent_column(row.tokens, used) if row.state != "unsent" else "-"
+    entry = row.entry
+    what = clean_line(f"{entry.name} {entry.detail}".strip(), 60) if entry else ""
+    round_ = f"t{entry.turn} r{entry.round}" if entry else "-"
+    kind = kind_name(row.kind, strings)
+    return (
+        f"{fmt.tokens(row.tokens):>8} {share:>6}  {round_:<8} {kind:<10} {strings.t(f'blocks.{row.state}'):<10} {what}"
+    )
+
+
+def _print_pairs(env: Env, pairs: Sequence[tuple[str, str]]) -> None:
+    """Lines, and pairs of (name, figure) in two columns."""
+    width = max((width_of(name) for name, figure in pairs if name and figure), default=0)
+    for name, figure in pairs:
+        env.print(f"{pad(name, width)}  {figure}" if name and figure else name or figure)
 
 
 def _as_of_round(transcript: Transcript, state: RunState, number: int, round_: int) -> RunState:
@@ -155,70 +178,39 @@ def _as_of_round(transcript: Transcript, state: RunState, number: int, round_: i
     return then
 
 
-def _before(message: StoredMessage, state: RunState) -> bool:
-    return (message.row.turn, message.row.round) <= (state.turn, state.round)
-
-
-def _blocks(stored: list[StoredMessage]) -> list[dict[str, Any]]:
-    """The active view's blocks, largest first."""
-    rows = []
-    for item in stored:
-        for block in item.message.blocks:
-            category, tokens = block_part(block)
-            kind = "user" if item.row.role == "user" and category == "agent" else category
-            rows.append(reports.block_row(item.row, kind, tokens))
-    return sorted(rows, key=lambda r: -int(r["tokens"]))
-
-
 def cost(env: Env, session: str | None, *, month: str | None, json: bool) -> int:
     """The meter's figures: a session's from its log, a month's from the person's ledger."""
     if session is not None and month is not None:
         raise CliError("give a session or --month, not both")
     if session is not None:
-        transcript = env.transcript()
-        state, _ = _state(env, transcript, session)
-        report = reports.cost_report(
-            session_id=state.session_id, month=None, money=state.money, by_model=state.by_model,
-            by_purpose=state.by_purpose, simulated=state.simulated,
-        )  # fmt: skip
-    else:
-        report = _month(env, month or f"{datetime.now().astimezone():%Y-%m}")
+        return _session_cost(env, session, json=json)
+    month = month or f"{datetime.now().astimezone():%Y-%m}"
+    if not is_month(month):
+        raise CliError(f"a month is written YYYY-MM, not {month!r}")
+    found = month_cost(env.folders.usage, month)
     if json:
-        env.print_json(report)
+        env.print_json(
+            reports.cost_report(
+                session_id=None, month=month, money=found.money, by_model=found.by_model,
+                by_purpose=found.by_purpose, simulated=False,
+            )
+        )  # fmt: skip
         return 0
-    amount = "unpriced" if report["usd"] is None else f"${report['usd']}"
-    env.print(f"{report['session_id'] or report['month']}  {amount}{'  simulated' if report['simulated'] else ''}")
-    if report["unpriced_calls"]:
-        env.print(f"{report['unpriced_calls']} calls have no known price")
-    for name, tokens in report["tokens"].items():
-        env.print(f"  {name:<15} {fmt.number(tokens):>12}")
-    for name, part in report["by_model"].items():
-        env.print(f"  {name}  {part['calls']} calls  {'unpriced' if part['usd'] is None else '$' + part['usd']}")
+    head = [(month, amount(found.money, env.strings))]
+    _print_pairs(env, head + part_lines(found.money, found.by_model, found.by_purpose, env.strings))
     return 0
 
 
-def _month(env: Env, month: str) -> dict[str, Any]:
-    try:
-        datetime.strptime(month, "%Y-%m")  # noqa: DTZ007 - only its form is asked
-    except ValueError:
-        raise CliError(f"a month is written YYYY-MM, not {month!r}") from None
-    total = Money()
-    by_model: dict[str, Money] = {}
-    by_purpose: dict[str, Money] = {}
-    for entry in ledger.read_month(env.folders.usage, month):
-        part = _entry_money(entry)
-        total = reports.add_money(total, part)
-        by_model[entry.model] = reports.add_money(by_model.get(entry.model, Money()), part)
-        purpose = entry.role if entry.role in reports.PURPOSES else "turn"
-        by_purpose[purpose] = reports.add_money(by_purpose.get(purpose, Money()), part)
-    return reports.cost_report(
-        session_id=None, month=month, money=total, by_model=by_model, by_purpose=by_purpose, simulated=False
-    )
-
-
-def _entry_money(entry: ledger.Entry) -> Money:
-    write_1h = entry.cache_w_1h or 0
-    usage = Usage(
-        entry.tokens_in, entry.tokens_out, entry.cache_r, max(0, entry.cache_w - write_1h), write_1h, entry.think
-    )
-    return Money(round(entry.cost * 1_000_000), 1, 0, usage)
+def _session_cost(env: Env, session: str, *, json: bool) -> int:
+    state, _ = _state(env, env.transcript(), session)
+    if json:
+        env.print_json(
+            reports.cost_report(
+                session_id=state.session_id, month=None, money=state.money, by_model=state.by_model,
+                by_purpose=state.by_purpose, simulated=state.simulated, breaks=state.cache_breaks,
+            )
+        )  # fmt: skip
+        return 0
+    env.print(state.session_id)
+    _print_pairs(env, cost_lines(state, env.strings))
+    return 0

@@ -7,9 +7,13 @@ from geode_tui.cli.env import Env, refuse_inside
 from geode_tui.cli.errors import CliError
 from geode_tui.cli.headless import Headless
 from geode_tui.cli.options import Wishes, new_options, next_options
+from geode_tui.cli.routing import ask_consent
 from geode_tui.core.endings import EXIT_DIED
 from geode_tui.core.ids import BadId, check_id
 from geode_tui.log import commands as cmd
+
+SWITCH_S = 60.0
+"""How long a switch of the model may take: a run that works takes it at its next round."""
 
 
 def run(
@@ -17,8 +21,6 @@ def run(
     prompt: str,
     wishes: Wishes,
     *,
-    provider: str | None,
-    model: str | None,
     session: str | None,
     json: bool,
 ) -> int:
@@ -28,15 +30,14 @@ def run(
     if not prompt.strip():
         raise CliError("the prompt is empty: geode-tui run 'what to do'")
     if session:
-        if provider or model:
-            raise CliError("a session keeps its model: leave --provider and --model out, or start a new session")
         transcript = env.transcript()
         row = env.session(transcript, session)
         transcript.db.close()
         session_id, options = row.session_id, next_options(row.options, wishes, headless=True)
     else:
         session_id = fresh_session_id()
-        options = new_options(env, wishes, provider=provider, model=model, headless=True)
+        env = ask_consent(env, wishes.provider)
+        options = new_options(env, wishes, headless=True)
     if env.project.at_home:
         env.note("started in the home folder: only reading is allowed here; start in a project's folder for more")
     for line in env.resolved.ignored:
@@ -48,6 +49,8 @@ def run(
         env.note(f"session {session_id}  {options.model}  approvals: {options.approve}")
         if options.provider == "offline":
             env.note(env.strings.t("offline.notice"))
+    if session:
+        switch(client, wishes)
     key = client.send(cmd.Submit(prompt, options=options), fresh_key())
     return following.follow(key)
 
@@ -68,8 +71,25 @@ def resume(env: Env, session: str, wishes: Wishes, *, json: bool, take_over: boo
         _end_stale(env, client, take_over=take_over)
     options = next_options(row.options, wishes, headless=True)
     following = Headless(env, client, json=json)
+    switch(client, wishes)
     key = client.send(cmd.Resume(options))
     return following.follow(key)
+
+
+def switch(client: Client, wishes: Wishes) -> None:
+    """Let a session go on with the model that the flags name, before anything else is asked of it.
+
+    Raises `CliError` where it cannot: then nothing was sent.
+    """
+    if not (wishes.model or wishes.provider or wishes.effort):
+        return
+    key = client.send(cmd.Model(wishes.model, wishes.provider, wishes.effort))
+    found = client.wait(key, SWITCH_S)
+    if found is None:
+        raise CliError(f"the model was not switched within {SWITCH_S:.0f} s: the run waits for something", EXIT_DIED)
+    outcome, detail = found
+    if outcome != "done":
+        raise CliError(f"the model was not switched: {detail or outcome}")
 
 
 def _end_stale(env: Env, client: Client, *, take_over: bool) -> None:

@@ -58,7 +58,7 @@ def screenshot(env: Env, session: str | None, output: Path, *, tab: str, size: s
         user_theme_dirs=(env.folders.themes,),
         redact=env.redact,
         motion=False,
-        no_color=bool(env.environment.get("NO_COLOR")),
+        depth="none" if env.environment.get("NO_COLOR") else "full",
     )
     drawn = picture(app, columns_rows, tab, lambda batch: batch.liveness.state == probe(lock).state)
     if drawn is None:

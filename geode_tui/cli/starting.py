@@ -29,6 +29,9 @@ class LimitFlags:
     seed: Annotated[int, Parameter(help="seed of the offline planner")] = 0
     wait_for_approval: Annotated[bool, Parameter(negative="", help="wait for an answer instead of refusing")] = False
     on_limit: Annotated[Literal["ask", "wrap-up", "stop"] | None, Parameter(help="what a near limit does")] = None
+    model: Annotated[str, Parameter(help="the model that answers")] = ""
+    provider: Annotated[str, Parameter(help="who serves it: anthropic, openai, codex, openrouter, glm, local")] = ""
+    effort: Annotated[str, Parameter(help="how hard it thinks, in the model's own words")] = ""
     mode: Annotated[
         Literal["interactive", "gateway", "scheduler"], Parameter(help="default of the time budget: 0, 120, 300 s")
     ] = "interactive"
@@ -47,6 +50,9 @@ class LimitFlags:
             on_limit=self.on_limit,
             seed=self.seed,
             wait_for_approval=self.wait_for_approval,
+            model=self.model,
+            provider=self.provider,
+            effort=self.effort,
         )
 
 

@@ -18,9 +18,12 @@ import msgspec
 from geode_tui.cli.env import Env
 from geode_tui.cli.errors import CliError
 from geode_tui.cli.observer import FoldObserver, resume_point
+from geode_tui.cli.routing import open_route, switched
+from geode_tui.context.estimate import vocabulary_of
 from geode_tui.core.ids import check_id
 from geode_tui.core.limits import RunOptions
 from geode_tui.core.text import SECRET_ENV, clean_line
+from geode_tui.core.tokens import ScriptCounter, TokenCounter, VocabularyError, load_vocabulary
 from geode_tui.log import commands as cmd
 from geode_tui.log import ledger
 from geode_tui.log.lease import Held, Lease, LeaseNote, lock_path
@@ -28,11 +31,12 @@ from geode_tui.log.store import StoreError, connect, create, private_folder, wri
 from geode_tui.log.transcript import Transcript
 from geode_tui.log.writer import Fenced, Writer
 from geode_tui.paths import Project, home_of, project_at, user_folders
-from geode_tui.providers.registry import NoProvider, build, choose
-from geode_tui.routes.catalog import Catalog
+from geode_tui.providers.access import NoProvider
+from geode_tui.routes.catalog import Route
 from geode_tui.runtime.clock import SystemClock
 from geode_tui.runtime.inbox import Inbox
 from geode_tui.runtime.journal import Journal, Probe, no_probe
+from geode_tui.runtime.opened import OpenedRoute, RouteOpener
 from geode_tui.runtime.session import Session
 from geode_tui.runtime.tools.base import Tool, ToolContext
 from geode_tui.runtime.tools.processes import kill_group
@@ -124,10 +128,8 @@ async def _serve(env: Env, session_id: str, log_file: str, probe: Probe, leave_s
     transcript = Transcript(reading, env.project.geode)
     inbox = Inbox(reading, session_id)
     options, prompt = _options(transcript, inbox, session_id)
-    choice = choose(options.provider, options.model, env.environment)
-    options = msgspec.structs.replace(options, provider=choice.provider, model=choice.model)
-    provider = build(choice, env.environment, seed=options.seed)
-    route = Catalog().route(choice.model, choice.provider, choice.source, window=env.settings.context_window or None)
+    opened = open_route(env, options.provider, options.model, options.effort, options.seed)
+    options = msgspec.structs.replace(options, provider=opened.service, model=opened.route.model)
 
     writer = Writer(create(env.project.store), env.project.store, session_id)
     clock = SystemClock()
@@ -137,19 +139,23 @@ async def _serve(env: Env, session_id: str, log_file: str, probe: Probe, leave_s
     state = state_at(transcript, writer.number)
     point = resume_point(state)
     journal = Journal(writer, clock, FoldObserver(state), probe)
+    counter = await asyncio.to_thread(_counter, opened.route)
     session = Session(
         session_id=session_id,
         journal=journal,
         clock=clock,
         root=env.project.root,
         options=options,
-        route=route,
-        provider=provider,
+        route=opened.route,
+        provider=opened.provider,
         tools=_tools(env),
         context=_context(env, session_id),
         point=point,
+        counter=counter,
     )
+    session.cache.diagnosed = opened.diagnosed
     session.on_paid = _ledger(env)
+    session.open_route = _opener(env, session)
     worker = Worker(
         session,
         lease,
@@ -167,7 +173,7 @@ async def _serve(env: Env, session_id: str, log_file: str, probe: Probe, leave_s
         await _until_stopped(worker)
     finally:
         lease.release()
-        await provider.aclose()
+        await session.provider.aclose()
         reading.close()
         await journal.close()
 
@@ -220,6 +226,27 @@ def _context(env: Env, session_id: str) -> ToolContext:
         deadline_s=MAX_CALL_S,
         secret_names=tuple(name for name in env.environment if SECRET_ENV.search(name)),
     )
+
+
+def _counter(route: Route) -> TokenCounter:
+    """Counts the tokens of what is sent on ``route``; by script where its vocabulary cannot be loaded."""
+    name, _ = vocabulary_of(route)
+    if name is None:
+        return ScriptCounter()
+    try:
+        return load_vocabulary(name)
+    except VocabularyError as error:
+        _log.warning("%s; tokens are estimated by their script", error)
+        return ScriptCounter()
+
+
+def _opener(env: Env, session: Session) -> RouteOpener:
+    """Opens the route that a person asks for while the session runs, in a thread: an endpoint may have to be found."""
+
+    async def opened(service: str, model: str, effort: str) -> OpenedRoute:
+        return await asyncio.to_thread(switched, env, session.options, service, model, effort)
+
+    return opened
 
 
 def _ledger(env: Env) -> Callable[[ledger.Entry], None]:

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import signal
-from collections.abc import Iterable
+import os
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
-from rich.segment import Segment
 from textual.app import App
 from textual.binding import Binding, BindingType
-from textual.color import Color
-from textual.filter import LineFilter
+from textual.driver import Driver
+from textual.drivers.linux_driver import LinuxDriver
 from textual.types import CSSPathType
+from textual.worker import WorkerFailed
 
-from geode_tui.core.strings import Strings
+from geode_tui.core.endings import EXIT_DIED
+from geode_tui.core.strings import Language, Strings
+from geode_tui.tui.alerts import notification
+from geode_tui.tui.depth import Depth, filter_for
 from geode_tui.tui.glyphs import Glyphs, still
 from geode_tui.tui.home_source import HomeSource
 from geode_tui.tui.look import Look, Redact
@@ -25,24 +30,24 @@ from geode_tui.tui.palette import Palette
 from geode_tui.tui.screens.base import BaseScreen
 from geode_tui.tui.screens.home import HomeScreen
 from geode_tui.tui.screens.run import RunScreen
+from geode_tui.tui.screens.run_view import RunView
 from geode_tui.tui.source import RunSource
-from geode_tui.tui.terminal import MODES, know_alt_enter
+from geode_tui.tui.terminal import MODES, TerminalDriver, know_alt_enter
 from geode_tui.tui.theme_watch import ThemeRead, ThemeWatch
-from geode_tui.tui.themes import DEFAULT, LoadedTheme, load_themes
+from geode_tui.tui.themes import DEFAULT, LoadedTheme, load_themes, without_planes
+
+OLD_AFTER = 100
+"""Collections of what is a little older between two of everything: those take 85 ms while a long answer streams, and
+with Python's own 10 there was one every 20 s.
+"""
 
 
 def _keep_what_is_there() -> None:
     """What a start made stays to the end: no collection looks at it again (PERFORMANCE.md D9)."""
     gc.freeze()
+    young, older, _ = gc.get_threshold()
+    gc.set_threshold(young, older, OLD_AFTER)
     gc.enable()
-
-
-class Colourless(LineFilter):
-    """Leaves weight, underline and reverse, and no colour at all: ``NO_COLOR`` as it is meant."""
-
-    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002  Textual's signature
-        """``segments`` without colours."""
-        return [Segment(text, style.without_color if style else None, control) for text, style, control in segments]
 
 
 class GeodeApp(App[str]):
@@ -56,8 +61,11 @@ class GeodeApp(App[str]):
         user_theme_dirs: Folders with the person's own themes.
         redact: Masks secrets in every text from data.
         motion: Whether the spinner moves.
-        no_color: Whether no colours are written; the variable ``NO_COLOR`` has the same effect.
+        depth: How many colours the terminal has; the variable ``NO_COLOR`` makes it none.
         home: All runs; None where there is only the one.
+        bell: Whether the terminal's bell calls the person (see `tui.alerts`).
+        notify: Whether the terminal is asked to show a notification then.
+        warnings: Lines to say at the start.
     """
 
     TITLE = "geode-tui"
@@ -83,6 +91,9 @@ class GeodeApp(App[str]):
     Tooltip {
         display: none;
     }
+    GeodeApp.-flat ModalScreen {
+        background: $geode-base;
+    }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+q", "leave", "Leave; the run goes on", id="app.leave", priority=True),
@@ -98,30 +109,48 @@ class GeodeApp(App[str]):
         redact: Redact = str,
         *,
         motion: bool = True,
-        no_color: bool = False,
+        depth: Depth = "full",
         home: HomeSource | None = None,
+        warnings: Iterable[str] = (),
+        bell: bool = False,
+        notify: bool = False,
     ) -> None:
         super().__init__()
+        self.failure: BaseException | None = None
+        """What ended the screen by itself, to be told once the terminal is back."""
         theme_dirs = tuple(user_theme_dirs)
-        self.themes, self._theme_lines = load_themes(theme_dirs)
+        loaded, theme_lines = load_themes(theme_dirs)
+        self._has_planes = not glyphs.ascii
+        self.themes = {name: self._fitted(theme) for name, theme in loaded.items()}
+        self._warnings = (*warnings, *theme_lines)
         self._theme_watch = ThemeWatch(theme_dirs, self.post_message)
         for theme in self.themes.values():
             self.register_theme(theme.textual)
         name = theme_name if theme_name in self.themes else DEFAULT
         if name != theme_name:
-            self._theme_lines += (strings.t("theme.unknown", name=theme_name, used=name),)
+            self._warnings += (strings.t("theme.unknown", name=theme_name, used=name),)
         self.theme = name
-        self.no_color = no_color or self.no_color
-        if self.no_color:
-            self._filters = [Colourless()]
+        self._depth: Depth = "none" if self.no_color else depth
+        self.no_color = self._depth == "none"
+        self._first_filters = () if self.no_color else tuple(self._filters)
         self.look = Look(self._palette(self.themes[name]), glyphs if motion else still(glyphs), strings, redact)
         self._motion = motion
+        self._calls_by_bell, self._calls_by_notification = bell, notify
         self._home_source = home
         self._run = None if source is None else self._new_run(source)
         self._home = self._new_home() if source is None else None
 
+    def _fitted(self, theme: LoadedTheme) -> LoadedTheme:
+        """``theme`` as it is worn here: in ASCII form planes vanish (SCREENS.md 3)."""
+        return theme if self._has_planes else without_planes(theme)
+
     def _palette(self, theme: LoadedTheme) -> Palette:
-        return msgspec.structs.replace(theme.palette, no_color=self.no_color)
+        """The colours to draw ``theme`` with, which are fitted to the terminal's on their way out."""
+        last = filter_for(self._depth, theme.palette)
+        self._filters = [*self._first_filters, *([last] if last else [])]
+        no_planes = self._depth in {"16", "none"}
+        self.set_class(no_planes or not self._has_planes, "-flat")
+        return msgspec.structs.replace(theme.palette, no_color=self.no_color, no_planes=no_planes)
 
     # -- screens ------------------------------------------------------------------------------------------------------
     @property
@@ -170,18 +199,21 @@ class GeodeApp(App[str]):
             self.pop_screen()
             self._home.resume(left)
 
+    def get_driver_class(self) -> type[Driver]:
+        """Our own way of taking and giving back a terminal; any other kind of driver is left as it is."""
+        found = super().get_driver_class()
+        return TerminalDriver if found is LinuxDriver else found
+
     def on_load(self) -> None:
         """Before the terminal is read."""
         know_alt_enter()
+        asyncio.get_running_loop().set_exception_handler(self._callback_failed)
+        self.app_resume_signal.subscribe(self, lambda _: self.action_redraw())
 
     def on_mount(self) -> None:
-        """Say what was wrong with themes, and leave cleanly when told to."""
-        for line in self._theme_lines:
+        """Say what must be known."""
+        for line in self._warnings:
             self.notify(self.look.line(line), severity="warning", markup=False)
-        if not self.is_headless:
-            loop = asyncio.get_running_loop()
-            for number in (signal.SIGTERM, signal.SIGHUP):
-                loop.add_signal_handler(number, self._told_to_leave, number)
         self.call_after_refresh(_keep_what_is_there)
         self.call_after_refresh(self._theme_watch.start)
 
@@ -189,9 +221,45 @@ class GeodeApp(App[str]):
         """End what was started."""
         self._theme_watch.stop()
 
-    def _told_to_leave(self, number: int) -> None:
-        """The terminal is put back by Textual's own way out."""
-        self.exit(return_code=128 + number)
+    # -- failing ------------------------------------------------------------------------------------------------------
+    def _handle_exception(self, error: BaseException) -> None:
+        """Close the screen on what anything in it raised, and keep the first for whoever opened it: what Textual would
+        print is a page that holds the values of variables.
+        """
+        self._return_code = EXIT_DIED
+        if self.failure is None:
+            self.failure = error.error if isinstance(error, WorkerFailed) else error
+        if self._exception is None and isinstance(error, Exception):
+            self._exception = error
+            self._exception_event.set()
+        self._close_messages_no_wait()
+
+    def _callback_failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """A callback or a task outside of Textual's own handling raised something."""
+        error = context.get("exception")
+        if error is None:
+            loop.default_exception_handler(context)
+        else:
+            self._handle_exception(error)
+
+    @contextmanager
+    def watching_threads(self) -> Iterator[None]:
+        """Meanwhile an error in any thread ends the screen, which would else go on and show what is no longer so."""
+        before = threading.excepthook
+        threading.excepthook = self._thread_failed
+        try:
+            yield
+        finally:
+            threading.excepthook = before
+
+    def _thread_failed(self, failed: threading.ExceptHookArgs) -> None:
+        error = failed.exc_value
+        if error is None or self._loop is None:
+            return
+        try:
+            self._loop.call_soon_threadsafe(self._handle_exception, error)
+        except RuntimeError:  # the loop is closed: the screen has ended by itself
+            return
 
     # -- actions ------------------------------------------------------------------------------------------------------
     def action_leave(self) -> None:
@@ -203,6 +271,14 @@ class GeodeApp(App[str]):
         elif isinstance(shown, HomeScreen) and shown.header.view.live:
             line = self.look.t("leave.all_go_on", n=shown.header.view.live)
         self.exit(line)
+
+    def on_run_view_alerted(self, event: RunView.Alerted) -> None:
+        """Call the person, in the ways that are wanted."""
+        if self._calls_by_bell:
+            self.bell()
+        if self._calls_by_notification and self._driver is not None and not self.is_headless:
+            for line in event.lines:
+                self._driver.write(notification(line, os.environ))
 
     async def action_quit(self) -> None:
         """As `action_leave`."""
@@ -225,12 +301,18 @@ class GeodeApp(App[str]):
             return
         self._wear(theme)
 
+    def on_base_screen_language_chosen(self, event: BaseScreen.LanguageChosen) -> None:
+        """Speak another language from now on."""
+        language: Language = "ko" if event.name == "ko" else "en"
+        self._take(msgspec.structs.replace(self.look, strings=Strings(language)))
+
     def on_theme_read(self, event: ThemeRead) -> None:
         """A theme file was changed: take its colours at once where it is in use. A bad one changes nothing."""
         theme = event.theme
         if theme is None:
             self.shown.say(self.look.t("theme.bad", why=event.trouble), error=True)
             return
+        theme = self._fitted(theme)
         self.themes[theme.name] = theme
         self.register_theme(theme.textual)
         if theme.name == self.theme:
@@ -241,7 +323,10 @@ class GeodeApp(App[str]):
 
     def _wear(self, theme: LoadedTheme) -> None:
         self.theme = theme.name
-        self.look = msgspec.structs.replace(self.look, palette=self._palette(theme))
+        self._take(msgspec.structs.replace(self.look, palette=self._palette(theme)))
+
+    def _take(self, look: Look) -> None:
+        self.look = look
         for screen in self.screen_stack:
             if isinstance(screen, BaseScreen):
                 screen.set_look(self.look)

@@ -21,6 +21,7 @@ class Burst:
 
     def __init__(self) -> None:
         self._held: list[str] = []
+        self._passed: list[str] = []
         self._begun = self._last = 0.0
         self._count = 0
 
@@ -30,19 +31,27 @@ class Burst:
         return self._last
 
     @property
+    def passed(self) -> str:
+        """What the burst began with, before anything was held back."""
+        return "".join(self._passed)
+
+    @property
     def wait_s(self) -> float:
         """Seconds within which the next key comes, if it is not over."""
         return LATE_S if self._count > HOLD_FROM and self._fast else QUICK_S
 
     def take(self, text: str, at: float) -> bool:
         """A key brings ``text`` (a newline for enter) at ``at`` seconds; whether it is held back."""
-        if at - self._last > self.wait_s:
+        if at - self._last > self.wait_s and not self._held:  # what is held back goes on until it is released
             self._begun, self._count = at, 0
+            self._passed.clear()
         self._last = at
         self._count += 1
         if self._held or (text == "\n" and self._count > 1) or (self._count > HOLD_FROM and self._fast):
             self._held.append(text)
             return True
+        if text != "\n":
+            self._passed.append(text)
         return False
 
     @property
@@ -53,5 +62,6 @@ class Burst:
         """It is over: what was held back, and whether it is part of a paste."""
         text, pasted = "".join(self._held), self._count > PASTE_FROM and self._fast
         self._held.clear()
+        self._passed.clear()
         self._count = 0
         return text, pasted

@@ -9,7 +9,18 @@ from geode_tui.tui.look import Look
 from geode_tui.tui.widgets.footer import Hint
 
 Area: TypeAlias = Literal[
-    "composer", "conversation", "events", "side", "approval", "find", "start", "runs", "welcome", "trust"
+    "composer",
+    "conversation",
+    "events",
+    "events_field",
+    "side",
+    "approval",
+    "find",
+    "start",
+    "runs",
+    "runs_field",
+    "welcome",
+    "trust",
 ]
 
 _HINTS: dict[Area, tuple[tuple[str, str, str], ...]] = {
@@ -24,6 +35,7 @@ _HINTS: dict[Area, tuple[tuple[str, str, str], ...]] = {
         ("run.palette", "ctrl+p", "hint.palette"),
         ("app.leave", "ctrl+q", "hint.leave"),
         ("run.help", "f1", "hint.help"),
+        ("run.zoom", "ctrl+o", "hint.zoom"),
     ),
     "conversation": (
         ("conversation.toggle", "enter", "hint.open"),
@@ -35,14 +47,28 @@ _HINTS: dict[Area, tuple[tuple[str, str, str], ...]] = {
         ("run.escape", "esc esc", "hint.interrupt"),
         ("run.next_pane", "tab", "hint.panes"),
         ("run.help", "f1", "hint.help"),
+        ("run.middle", "\\", "hint.middle"),
+        ("run.zoom", "ctrl+o", "hint.zoom"),
     ),
     "events": (
         ("events.open", "enter", "hint.open"),
         ("run.needs", "ctrl+g", "hint.answer"),
+        ("events.jump", "g", "hint.jump"),
         ("events.pause", "space", "hint.pause"),
         ("events.level", "l", "hint.level"),
+        ("events.names", "n", "hint.names"),
+        ("events.search", "/", "hint.search"),
         ("events.last", "G", "hint.live"),
+        ("events.message", "m", "hint.message"),
+        ("events.copy", "y", "hint.copy"),
+        ("events.export", "e", "hint.export"),
         ("run.next_pane", "tab", "hint.panes"),
+        ("run.help", "f1", "hint.help"),
+    ),
+    "events_field": (
+        ("", "enter", "hint.take"),
+        ("field.close", "esc", "hint.close"),
+        ("run.needs", "ctrl+g", "hint.answer"),
         ("run.help", "f1", "hint.help"),
     ),
     "find": (
@@ -54,6 +80,8 @@ _HINTS: dict[Area, tuple[tuple[str, str, str], ...]] = {
     ),
     "side": (
         ("run.needs", "ctrl+g", "hint.answer"),
+        ("run.middle", "\\", "hint.middle"),
+        ("run.zoom", "ctrl+o", "hint.zoom"),
         ("run.next_pane", "tab", "hint.panes"),
         ("run.palette", "ctrl+p", "hint.palette"),
         ("run.help", "f1", "hint.help"),
@@ -77,10 +105,20 @@ _HINTS: dict[Area, tuple[tuple[str, str, str], ...]] = {
     ),
     "runs": (
         ("runs.open", "enter", "hint.open_run"),
+        ("runs.filter", "/", "hint.filter"),
+        ("runs.sort", "s", "hint.sort"),
+        ("runs.mark", "space", "hint.mark"),
+        ("runs.copy", "y", "hint.copy_id"),
         ("home.needs", "ctrl+g", "hint.answer"),
         ("home.next_pane", "tab", "hint.panes"),
         ("home.palette", "ctrl+p", "hint.palette"),
         ("app.leave", "ctrl+q", "hint.leave_all"),
+        ("home.help", "f1", "hint.help"),
+    ),
+    "runs_field": (
+        ("", "enter", "hint.take"),
+        ("field.close", "esc", "hint.close"),
+        ("home.needs", "ctrl+g", "hint.answer"),
         ("home.help", "f1", "hint.help"),
     ),
     "welcome": (
@@ -104,12 +142,26 @@ _FIXED = frozenset({"run.escape", "run.home"})
 
 
 def hints(
-    area: Area, look: Look, keys: Mapping[str, str], *, needs: bool, running: bool = False, home: bool = False
+    area: Area,
+    look: Look,
+    keys: Mapping[str, str],
+    *,
+    needs: bool,
+    running: bool = False,
+    home: bool = False,
+    columns: int = 1,
 ) -> tuple[Hint, ...]:
     """The keys for ``area``. ``keys`` maps binding ids to the keys they have now; others have their usual one. What is
-    not possible now (``needs``: nothing waits, ``running``: no turn, ``home``: no home screen) is left out.
+    not possible now (``needs``: nothing waits, ``running``: no turn, ``home``: no home screen, ``columns``: too few)
+    is left out.
     """
-    possible = {"hint.answer": needs, "hint.interrupt": running, "hint.home": home}
+    possible = {
+        "hint.answer": needs,
+        "hint.interrupt": running,
+        "hint.home": home,
+        "hint.middle": columns > 2,
+        "hint.zoom": columns > 1,
+    }
     out = []
     for binding, usual, text in _HINTS[area]:
         if not possible.get(text, True):

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from geode_tui.core import format as fmt
+from geode_tui.core.text import fold_width
 from geode_tui.tui.look import Look
 from geode_tui.tui.widgets.marks import state_mark
 from geode_tui.view.overview import ListedRun
@@ -15,6 +16,8 @@ from geode_tui.view.selectors import Status, ending_line, ending_tone, needs_you
 
 Group: TypeAlias = Literal["needs", "live", "ended"]
 GROUPS: tuple[Group, ...] = ("needs", "live", "ended")
+Order: TypeAlias = Literal["newest", "cost", "context", "rounds"]
+ORDERS: tuple[Order, ...] = ("newest", "cost", "context", "rounds")
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 
 
@@ -38,6 +41,32 @@ def home_rows(runs: Iterable[ListedRun], now: float) -> tuple[HomeRow, ...]:
     """Those that need the person first, then the live ones, then those that ended; each group as it was given."""
     rows = [_row(run, now) for run in runs]
     return tuple(sorted(rows, key=lambda row: GROUPS.index(row.group)))
+
+
+def arranged(rows: Iterable[HomeRow], order: Order) -> tuple[HomeRow, ...]:
+    """The rows with each group in another order, the greatest first; the groups stay as they are."""
+    return tuple(sorted(rows, key=lambda row: (GROUPS.index(row.group), -_weight(row, order))))
+
+
+def _weight(row: HomeRow, order: Order) -> float:
+    state = row.run.state
+    if state is None or order == "newest":
+        return 0.0
+    if order == "context":
+        return state.context.used / max(1, state.context.budget) if state.context else -1.0
+    return state.money.cost_micro if order == "cost" else state.rounds_total
+
+
+def passes(row: HomeRow, wanted: str, look: Look) -> bool:
+    """Whether a row holds every word of ``wanted``: in its title, its id, its model, its provider or its state."""
+    state = row.run.state
+    route = (state.model, state.provider) if state else ()
+    text = _folded(" ".join(map(look.line, (row.run.title, row.session_id, *route, word(row, look)))))
+    return all(part in text for part in _folded(wanted).split())
+
+
+def _folded(text: str) -> str:
+    return fold_width(text).casefold()
 
 
 def _row(run: ListedRun, now: float) -> HomeRow:

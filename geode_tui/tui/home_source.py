@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from geode_tui.tui.source import RunSource
+from geode_tui.tui.source import ModelChoice, RunSource
 from geode_tui.view.overview import Listing
 
 
@@ -64,7 +64,9 @@ class HomeFeed(Protocol):
 
 
 class HomeSource(Protocol):
-    """A project. `peek`, `paths`, `new` and `trust` may block: they are called in a thread; the rest does not."""
+    """A project. Most methods may block and are called in a thread; `project`, `feed`, `readiness`, `trust_question`,
+    `open` and `clock` do not.
+    """
 
     project: str
     """The project's folder as people write it: ``~/src/parser``."""
@@ -75,6 +77,18 @@ class HomeSource(Protocol):
 
     def readiness(self) -> Readiness:
         """What is ready."""
+        ...
+
+    def look_around(self) -> Readiness:
+        """As `readiness`, the endpoints of this machine included."""
+        ...
+
+    def models(self) -> tuple[ModelChoice, ...]:
+        """Every model that can be chosen. Raises `SourceError`."""
+        ...
+
+    def use(self, model: str, service: str, effort: str) -> Readiness:
+        """Let new runs use another model; what is empty stays. Raises `SourceError` where they cannot."""
         ...
 
     def trust_question(self) -> TrustQuestion | None:

@@ -18,6 +18,7 @@ _SHOWN = {
     "left_square_bracket": "[",
     "right_square_bracket": "]",
     "slash": "/",
+    "backslash": "\\",
     "pagedown": "pgdn",
     "pageup": "pgup",
 }

@@ -23,6 +23,11 @@ class Look(msgspec.Struct, frozen=True):
     strings: Strings
     redact: Redact
 
+    @property
+    def flat(self) -> bool:
+        """Whether no planes tell regions apart, so that marks must (SCREENS.md 3)."""
+        return self.glyphs.ascii or self.palette.flat
+
     def t(self, key: str, **values: object) -> str:
         """The text of ``key``."""
         return self.strings.t(key, **values)

@@ -12,13 +12,20 @@ from rich.style import Style
 GAUGE_KINDS = ("system", "tools", "native", "summaries", "user", "agent", "thinking", "results", "images")
 """The parts of a prompt in the order of the bar."""
 
+TEXT_ROLES = ("text", "muted", "accent", "user", "info", "ok", "warn", "crit", "code")
+PLANES = ("base", "surface", "panel", "raised", "select", "addbg", "delbg")
+"""Roles of text, and of what it stands on: each reads on each."""
+READABLE = 4.5
+"""Least contrast of text on a plane (WCAG 2 AA)."""
+
 KIND_LETTERS = dict(zip(GAUGE_KINDS, "STNMUAHRI", strict=True))
 
 
 class Palette(msgspec.Struct, frozen=True):
     """A theme's colours as ``#rrggbb``. ``gauge`` maps each of `GAUGE_KINDS` and ``free`` to a colour.
 
-    With ``no_color`` set, `style` drops every colour and keeps weight, underline and reverse.
+    With ``no_color`` set, `style` drops every colour and keeps weight, underline and reverse. With ``no_planes`` set,
+    backgrounds are not seen, though colours are.
     """
 
     base: str
@@ -42,6 +49,12 @@ class Palette(msgspec.Struct, frozen=True):
     delbg: str
     gauge: dict[str, str]
     no_color: bool = False
+    no_planes: bool = False
+
+    @property
+    def flat(self) -> bool:
+        """Whether no planes tell regions apart, so that marks must."""
+        return self.no_color or self.no_planes
 
     def style(
         self,
@@ -82,12 +95,20 @@ def _ink(background: str) -> str:
     return max(("#14121a", "#ffffff"), key=lambda ink: contrast(ink, background))
 
 
-def _luminance(color: str) -> float:
+def linear_light(color: str) -> tuple[float, float, float]:
+    """Red, green and blue of ``#rrggbb`` as amounts of light, 0 to 1."""
+
     def linear(channel: int) -> float:
         part = channel / 255
         return part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
 
     red, green, blue = (linear(int(color[i : i + 2], 16)) for i in (1, 3, 5))
+    return red, green, blue
+
+
+@lru_cache(maxsize=1024)
+def _luminance(color: str) -> float:
+    red, green, blue = linear_light(color)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
@@ -99,6 +120,6 @@ def contrast(one: str, other: str) -> float:
 
 def palette_from(roles: Mapping[str, str], gauge: Mapping[str, str], *, no_color: bool = False) -> Palette:
     """The palette of a theme file's tables. Raises ``KeyError`` naming a role or kind that is missing."""
-    names = [name for name in Palette.__struct_fields__ if name not in {"gauge", "no_color"}]
+    names = [name for name in Palette.__struct_fields__ if name not in {"gauge", "no_color", "no_planes"}]
     kinds = {kind: gauge[kind] for kind in (*GAUGE_KINDS, "free")}
-    return Palette(**{name: roles[name] for name in names}, gauge=kinds, no_color=no_color)
+    return Palette(**{name: roles[name] for name in names}, gauge=kinds, no_color=no_color, no_planes=False)

@@ -8,6 +8,7 @@ from math import ceil
 import msgspec
 
 from geode_tui.core import format as fmt
+from geode_tui.core.events import ContextFigures
 from geode_tui.tui.look import Look
 from geode_tui.tui.widgets.cost import cost_view
 from geode_tui.tui.widgets.gauge import GaugeView
@@ -15,7 +16,7 @@ from geode_tui.tui.widgets.header import HeaderView
 from geode_tui.tui.widgets.notice import Line
 from geode_tui.tui.widgets.side import SideView
 from geode_tui.view.follow import Batch
-from geode_tui.view.forecast import forecast
+from geode_tui.view.forecast import forecast_of
 from geode_tui.view.selectors import (
     OFFLINE,
     Status,
@@ -26,6 +27,9 @@ from geode_tui.view.selectors import (
     run_status,
 )
 from geode_tui.view.state import RunState
+
+UNKNOWN_WINDOW = 200_000
+"""Tokens that an unknown window is planned with."""
 
 
 class Presented(msgspec.Struct, frozen=True):
@@ -66,12 +70,23 @@ def _side(state: RunState, status: Status, now: float) -> SideView:
     lines = guards(state, now, live=status.ticks)
     whole = tuple(msgspec.structs.replace(line, used=int(line.used)) for line in lines)
     return SideView(
-        gauge=GaugeView(state.context, state.last_estimate_error, forecast(state.rounds, state.context)),
+        gauge=GaugeView(state.context, state.last_estimate_error, forecast_of(state)),
         cost=cost_view(state),
         guards=whole,
         first=first_to_stop(lines, state.rounds),
         plan=state.plan,
+        live=status.ticks,
     )
+
+
+def draft_notices(weight: int, figures: ContextFigures | None, look: Look) -> tuple[Line, ...]:
+    """What must be said before a message of about ``weight`` tokens is sent; ``figures`` is None while none are known,
+    and the window is then taken for the one that an unknown one is planned with (PRODUCT.md, "Context gauge").
+    """
+    left = max(0, figures.budget - figures.used) if figures else UNKNOWN_WINDOW
+    if weight <= left:
+        return ()
+    return (Line(look.t("notice.too_large", tokens=fmt.tokens(weight), left=fmt.tokens(left)), "warn"),)
 
 
 def _notices(batch: Batch, status: Status, look: Look) -> list[Line]:
@@ -131,6 +146,8 @@ def cost_lines(state: RunState, look: Look) -> list[str]:
     lines += _table(
         [(look.line(name, 40), part.cost_micro, part.calls) for name, part in state.by_purpose.items()], look
     )
+    if money.equivalent_micro:
+        lines.append(look.t("cost.equivalent", amount=fmt.money(money.equivalent_micro)))
     if money.unpriced_calls:
         lines.append(look.t("cost.unpriced", n=money.unpriced_calls))
     return lines

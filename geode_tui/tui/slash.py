@@ -7,17 +7,24 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from geode_tui.core.strings import NAMES
+
 COMMANDS = (
     "help",
     "status",
     "cost",
     "context",
     "interrupt",
+    "retry",
     "later",
     "budget",
+    "model",
     "approve",
     "deny",
     "theme",
+    "language",
+    "middle",
+    "zoom",
     "quit",
 )
 LIMITS = ("rounds", "time", "session", "cost")
@@ -61,12 +68,16 @@ def parse(text: str) -> Parsed:
         return Wrong("slash.unknown", {"name": name})
     if name == "later":
         return Order("submit", {"text": rest, "later": True}) if rest else Wrong("slash.later")
-    if name == "interrupt":
-        return Order("interrupt", {})
+    if name in {"interrupt", "retry"}:
+        return Order(name, {})
     if name == "budget":
         return _budget(rest)
+    if name == "model" and rest:
+        return _model(rest)
     if name == "theme" and not rest:
         return Wrong("slash.theme")
+    if name == "language" and rest not in NAMES:
+        return Wrong("slash.language")
     return Local(name, rest)
 
 
@@ -79,6 +90,21 @@ def _budget(rest: str) -> Parsed:
     if figure is None:
         return Wrong(f"slash.budget_{limit}", {"value": value})
     return Order("budget", {"limit": limit, "value": figure})
+
+
+def _model(rest: str) -> Parsed:
+    """``NAME [PROVIDER] [effort WORD]``; the effort alone keeps the model."""
+    words = rest.split()
+    effort = ""
+    if "effort" in words:
+        at = words.index("effort")
+        if len(words) != at + 2:
+            return Wrong("slash.model")
+        effort, words = words[at + 1], words[:at]
+    if len(words) > 2:
+        return Wrong("slash.model")
+    model, provider = [*words, "", ""][:2]
+    return Order("model", {"model": model, "provider": provider, "effort": effort})
 
 
 def _count(value: str) -> str | None:

@@ -3,14 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from threading import Event
 from typing import Any, Protocol
 
+import msgspec
+
+from geode_tui.core.events import EventRow
+from geode_tui.log.browse import PAGE, EventPage, EventQuery
 from geode_tui.log.rows import StoredMessage
 from geode_tui.view.follow import Batch
 
 
 class SourceError(Exception):
     """Something asked of the source did not work. The message is one line: what is wrong and what to do."""
+
+
+class ModelChoice(msgspec.Struct, frozen=True):
+    """A model of a service that can be asked; or a service that cannot, without a model: ``lacks`` names what it needs
+    and ``why`` says it in one line.
+
+    Tokens: ``budget`` is what a prompt may take there, ``warning`` where its gauge warns.
+    """
+
+    service: str
+    route: str
+    model: str = ""
+    window: int = 0
+    provenance: str = ""
+    budget: int = 0
+    warning: int = 0
+    lacks: str = ""
+    why: str = ""
 
 
 class Feed(Protocol):
@@ -33,10 +56,38 @@ class Feed(Protocol):
         ...
 
 
-class RunSource(Protocol):
-    """One run. All methods but `clock` and `follower` may block: they are called in a thread."""
+class Exported(msgspec.Struct, frozen=True):
+    """A file that was written, and how many events stand in it."""
+
+    path: str
+    count: int
+
+
+class EventSource(Protocol):
+    """A run's events. All methods may block: they are called in a thread."""
 
     session_id: str
+
+    def events(
+        self, query: EventQuery, *, before: int | None = None, after: int | None = None, limit: int = PAGE
+    ) -> EventPage:
+        """The last wanted events before an id, or the first ones after one. Raises `SourceError`."""
+        ...
+
+    def event_names(self) -> Mapping[str, int]:
+        """How many events of each name there are. Raises `SourceError`."""
+        ...
+
+    def export_events(self, query: EventQuery, admits: Callable[[EventRow], bool], stop: Event) -> Exported:
+        """Write the events that ``query`` and ``admits`` let through as JSON lines (PRODUCT.md, "An event object").
+        Once ``stop`` is set it gives up and leaves nothing behind. Raises `SourceError`.
+        """
+        ...
+
+
+class RunSource(EventSource, Protocol):
+    """One run. All methods but `clock` and `follower` may block: they are called in a thread."""
+
     project: str
     """The project's name, for the header."""
 
@@ -62,6 +113,10 @@ class RunSource(Protocol):
 
     def send(self, kind: str, payload: Mapping[str, Any], key: str | None = None) -> None:
         """Write a command row, and start a worker where the command needs one. Raises `SourceError`."""
+        ...
+
+    def models(self) -> tuple[ModelChoice, ...]:
+        """Every model that can be chosen. Raises `SourceError`."""
         ...
 
     def clock(self) -> float:

@@ -9,20 +9,16 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from textual.theme import Theme
 
-from geode_tui.tui.palette import Palette, contrast, palette_from
+from geode_tui.tui.palette import PLANES, READABLE, TEXT_ROLES, Palette, contrast, palette_from
 
 DEFAULT = "geode-dark"
-READABLE = 4.5
-"""Least contrast of text on a plane (WCAG 2 AA)."""
-
-TEXT_ROLES = ("text", "muted", "accent", "user", "info", "ok", "warn", "crit", "code")
-PLANES = ("base", "surface", "panel", "raised", "select", "addbg", "delbg")
 _COLOR = re.compile(r"#[0-9a-fA-F]{6}\Z")
 
 
@@ -69,6 +65,15 @@ def load_theme(path: Path) -> LoadedTheme:
     # The shipped themes are checked by the tests: no need to do it at every start.
     faint = () if path.parent == shipped_folder() else faint_pairs(palette)
     return LoadedTheme(path.stem, theme, palette, tuple(f"{path.name}: {line}" for line in faint))
+
+
+def without_planes(theme: LoadedTheme) -> LoadedTheme:
+    """The same theme on one plane: regions are told apart by marks, and what is selected still by its background."""
+    ground = theme.palette.base
+    names = ("surface", "panel", "raised", "scrim", "addbg", "delbg")
+    palette = msgspec.structs.replace(theme.palette, **dict.fromkeys(names, ground))
+    variables = theme.textual.variables | {f"geode-{name}": ground for name in names}
+    return msgspec.structs.replace(theme, textual=replace(theme.textual, variables=variables), palette=palette)
 
 
 def _table(path: Path, tables: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import msgspec
 
 from geode_tui.core import format as fmt
 from geode_tui.core.endings import SUCCESS
-from geode_tui.core.events import LEGACY_NAMES
+from geode_tui.core.events import LEGACY_NAMES, EventRow
 from geode_tui.core.text import clean_line
 
 EventLevel: TypeAlias = Literal["info", "warning", "error"]
@@ -28,6 +28,20 @@ _WARNINGS = frozenset(
     }
 )
 
+_BY_CONTENT = frozenset({"tool_exec_ended", "turn_completed", "command_finished"})
+"""Names whose level depends on what they say."""
+
+
+def _with_legacy(names: frozenset[str]) -> frozenset[str]:
+    return names | {old for old, new in LEGACY_NAMES.items() if new in names}
+
+
+NAMES_FROM: dict[Literal["warning", "error"], frozenset[str]] = {
+    "warning": _with_legacy(_WARNINGS | _ERRORS | _BY_CONTENT),
+    "error": _with_legacy(_ERRORS),
+}
+"""The names an event of at least that level may have: for stores that know names only."""
+
 Fields: TypeAlias = Mapping[str, Any]
 
 
@@ -45,6 +59,23 @@ def event_level(event: str, payload: str) -> EventLevel:
     if name == "command_finished" and _fields(payload).get("outcome") != "done":
         return "warning"
     return "info"
+
+
+class About(msgspec.Struct, frozen=True):
+    """What an event says of the message it belongs to; 0 or empty where it says nothing."""
+
+    message_id: int
+    seq: int
+    call_id: str
+    turn: int
+    round: int
+
+
+def event_about(row: EventRow) -> About:
+    """Where in the conversation the event belongs."""
+    fields = _Lenient(_fields(row.payload))
+    seq = fields.count("seq") or fields.count("message_seq")
+    return About(fields.count("message_id"), seq, fields.text("call_id"), row.turn, row.round)
 
 
 def event_line(event: str, payload: str) -> str:
@@ -130,6 +161,9 @@ _LINES: dict[str, Callable[[_Lenient], str]] = {
     "llm_call_started": _call_started,
     "llm_call_ended": _call_ended,
     "llm_call_failed": lambda f: f"{f.text('error_type')}: {f.text('message')}",
+    "cache_broken": lambda f: _join(
+        f.text("cause"), f"{fmt.tokens(f.count('tokens'))} read again", _cost(f), f.text("said")
+    ),
     "llm_call_retried": lambda f: _join(f.text("error_type"), f"again in {fmt.elapsed(f.count('delay_s'))}"),
     "message_opened": lambda f: f"#{f.count('seq')}",
     "message_completed": lambda f: _join(
@@ -148,11 +182,20 @@ _LINES: dict[str, Callable[[_Lenient], str]] = {
     "handoff_triggered": lambda f: f"{fmt.duration(f.count('remaining_s'))} left",
     "wrap_up_started": lambda f: f"{f.text('guard')} is near",
     "limits_changed": _limits,
+    "model_switched": lambda f: _join(
+        f"{f.text('from_model')} -> {f.text('to_model')}", f"{f.text('provider')}/{f.text('source')}", f.text("effort")
+    ),
     "approvals_changed": lambda f: f"approvals: {f.text('approve')}",
     "execution_cancelled": lambda f: f"by {f.text('by')}",
     "suspension_absorbed": lambda f: f"{fmt.duration(f.count('gap_s'))} not counted",
     "observer_failed": lambda f: f"{f.text('observer')}: {f.text('error')}",
     "setting_ignored": lambda f: f"{f.text('setting')}: {f.text('reason')}",
+    "context_compacted": lambda f: _join(
+        f.text("trigger"), f"{fmt.tokens(f.count('tokens_before'))} before" if f.count("tokens_before") else ""
+    ),
+    "transcript_imported": lambda f: _join(
+        f.text("format"), f"{f.count('rows')} rows", f"{f.count('skipped')} skipped" if f.count("skipped") else ""
+    ),
     "command_finished": lambda f: f"{f.text('kind')} {f.text('outcome')}  {f.text('detail')}",
     "reasoning_metrics": lambda f: _join(f"{f.count('total_rounds')} rounds", f"{f.count('tool_calls_total')} calls"),
     "turn_completed": lambda f: _join(f.text("termination_reason"), f"{f.count('rounds')} rounds", _cost(f)),

@@ -219,8 +219,7 @@ class _Reader:
         while True:
             fetched = self.tail.fetch()
             fold(self.state, fetched.events)
-            for row in fetched.events:
-                ops.extend(self._operations(row))
+            ops += self._operations(fetched.events)
             if fetched.chunks and self._still_open(fetched.chunks[0].message_id):
                 ops.append(Chunks(fetched.chunks[0].message_id, fetched.chunks))
             moved = moved or bool(fetched.events or fetched.chunks)
@@ -236,26 +235,34 @@ class _Reader:
         row = self.transcript.row(message_id)
         return row is not None and row.status == "open"
 
-    def _operations(self, row: EventRow) -> list[Op]:
-        made = _MESSAGE_EVENTS.get(row.event)
-        if made is None:
-            return []
-        try:
-            number = msgspec.json.decode(row.payload, type=_MessageId).message_id
-        except msgspec.DecodeError:
-            return []
-        found = self.transcript.row(number)
-        if found is None or (made is Added and number <= self._newest):
-            return []
-        if made is Added:
-            self._newest = number
-        return [made(found)]
+    def _operations(self, events: Sequence[EventRow]) -> list[Op]:
+        """What happened to messages, with their rows as they are by now: looked up together, however many there are."""
+        named = [(made, _message_of(row)) for row in events if (made := _MESSAGE_EVENTS.get(row.event)) is not None]
+        found = self.transcript.rows({number for _, number in named}) if named else {}
+        ops: list[Op] = []
+        for made, number in named:
+            message = found.get(number)
+            if message is None or (made is Added and number <= self._newest):
+                continue
+            if made is Added:
+                self._newest = number
+            ops.append(made(message))
+        return ops
+
+
+def _message_of(row: EventRow) -> int:
+    """Id of the message an event names; 0, which none has, where its payload is damaged."""
+    try:
+        return _MESSAGE_ID.decode(row.payload).message_id
+    except msgspec.DecodeError:
+        return 0
 
 
 class _MessageId(msgspec.Struct, frozen=True):
     message_id: int
 
 
+_MESSAGE_ID = msgspec.json.Decoder(_MessageId)
 _MESSAGE_EVENTS: dict[str, type[Added | Completed]] = {
     "user_input_received": Added,
     "tool_exec_ended": Added,

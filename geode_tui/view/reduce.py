@@ -12,9 +12,10 @@ import msgspec
 
 from geode_tui.core import events as ev
 from geode_tui.core.text import clean_line
-from geode_tui.core.usage import Usage
 from geode_tui.view.state import (
     NEWEST,
+    CacheBreak,
+    CacheLoss,
     Money,
     OpenApproval,
     OpenCall,
@@ -34,25 +35,35 @@ def _trim(rows: list[Any]) -> None:
         del rows[:-NEWEST]
 
 
-def _paid(money: Money, cost: int | None, usage: Usage) -> Money:
+def paid(money: Money, p: ev.LlmCallEnded) -> Money:
+    """``money`` with what an answer cost."""
+    cost = p.cost_micro or 0
     return Money(
-        money.cost_micro + (cost or 0),
+        money.cost_micro + cost,
         money.calls + 1,
-        money.unpriced_calls + (cost is None),
-        money.usage.plus(usage),
+        money.unpriced_calls + (p.cost_micro is None),
+        money.usage.plus(p.usage if p.beside is None else p.usage.plus(p.beside)),
         money.failed_micro,
         money.failed_calls,
+        money.equivalent_micro + _equivalent(p, cost),
     )
 
 
-def _failed(money: Money, cost: int | None, usage: Usage | None) -> Money:
+def failed(money: Money, p: ev.LlmCallFailed) -> Money:
+    """``money`` with what a failed attempt cost at least."""
+    cost = p.cost_micro or 0
     return msgspec.structs.replace(
         money,
-        cost_micro=money.cost_micro + (cost or 0),
-        usage=money.usage.plus(usage) if usage else money.usage,
-        failed_micro=money.failed_micro + (cost or 0),
+        cost_micro=money.cost_micro + cost,
+        usage=money.usage.plus(p.usage) if p.usage else money.usage,
+        failed_micro=money.failed_micro + cost,
         failed_calls=money.failed_calls + 1,
+        equivalent_micro=money.equivalent_micro + _equivalent(p, cost),
     )
+
+
+def _equivalent(p: ev.LlmCall, cost: int) -> int:
+    return cost if p.source == "subscription" else 0
 
 
 def session_started(s: RunState, p: ev.SessionStarted, row: ev.EventRow) -> None:
@@ -77,6 +88,7 @@ def user_input_received(s: RunState, p: ev.UserInputReceived, row: ev.EventRow) 
     """A turn begins, or words join the one that is going on."""
     s.messages += 1
     s.chars += p.chars
+    s.newest_seq = max(s.newest_seq, p.seq)
     if p.joins:
         return
     s.turn_open, s.turn_started_at, s.turn_absorbed_s = True, row.ts, 0.0
@@ -92,7 +104,7 @@ def llm_call_started(s: RunState, p: ev.LlmCallStarted, row: ev.EventRow) -> Non
     s.open_calls[p.call_id] = OpenCall(p.call_id, model, purpose, row.ts, p.attempt, p.worst_micro)
     s.retry = None
     if p.purpose == "turn":
-        s.context = p.context
+        s.context, s.prompt_upto = p.context, s.newest_seq
         if p.attempt == 1:
             s.rounds_total += 1
 
@@ -100,15 +112,24 @@ def llm_call_started(s: RunState, p: ev.LlmCallStarted, row: ev.EventRow) -> Non
 def llm_call_ended(s: RunState, p: ev.LlmCallEnded, row: ev.EventRow) -> None:
     """An answer: money, tokens, and the provider's own count of the prompt."""
     s.open_calls.pop(p.call_id, None)
-    _account(s, p.model, p.purpose, lambda m: _paid(m, p.cost_micro, p.usage))
+    _account(s, p.model, p.purpose, lambda m: paid(m, p))
     if p.purpose != "turn":
         return
     before = s.context
     if before is not None and before.measured == "estimated" and p.context.measured == "confirmed" and p.context.used:
         s.last_estimate_error = round(100 * (before.used - p.context.used) / p.context.used, 2)
     s.context = p.context
-    s.rounds.append(RoundFigures(row.turn, row.round, p.context.used, p.cost_micro))
+    s.rounds.append(RoundFigures(row.turn, row.round, p.context.used, p.cost_micro, row.ts, clean_line(p.model)))
     _trim(s.rounds)
+
+
+def cache_broken(s: RunState, p: ev.CacheBroken, row: ev.EventRow) -> None:
+    """A part of a prompt was paid for again."""
+    found = CacheBreak(row.turn, row.round, p.cause, p.tokens, p.cost_micro, clean_line(p.said, 60), p.position)
+    s.cache_breaks.append(found)
+    _trim(s.cache_breaks)
+    loss = s.cache_loss
+    s.cache_loss = CacheLoss(loss.breaks + 1, loss.tokens + p.tokens, loss.cost_micro + (p.cost_micro or 0))
 
 
 def llm_call_failed(s: RunState, p: ev.LlmCallFailed, row: ev.EventRow) -> None:
@@ -116,7 +137,7 @@ def llm_call_failed(s: RunState, p: ev.LlmCallFailed, row: ev.EventRow) -> None:
     s.open_calls.pop(p.call_id, None)
     s.warnings += 1
     s.last_error = clean_line(p.message)
-    _account(s, p.model, p.purpose, lambda m: _failed(m, p.cost_micro, p.usage))
+    _account(s, p.model, p.purpose, lambda m: failed(m, p))
 
 
 def llm_call_retried(s: RunState, p: ev.LlmCallRetried, row: ev.EventRow) -> None:
@@ -144,6 +165,7 @@ def message_completed(s: RunState, p: ev.MessageCompleted, row: ev.EventRow) -> 
     s.open_message = 0
     s.messages += 1
     s.chars += p.chars
+    s.newest_seq = max(s.newest_seq, p.seq)
 
 
 def tool_approval_requested(s: RunState, p: ev.ToolApprovalRequested, row: ev.EventRow) -> None:
@@ -176,6 +198,7 @@ def tool_exec_ended(s: RunState, p: ev.ToolExecEnded, row: ev.EventRow) -> None:
     s.open_tools.pop(p.call_id, None)
     s.messages += 1
     s.chars += p.chars
+    s.newest_seq = max(s.newest_seq, p.seq)
     if p.has_error:
         s.tools_failed += 1
     else:
@@ -220,6 +243,18 @@ def limits_changed(s: RunState, p: ev.LimitsChanged, row: ev.EventRow) -> None:
     if p.limits.cost_budget_micro != s.limits.cost_budget_micro:
         s.cost_warned = s.cost_exceeded = False
     s.limits = p.limits
+
+
+def model_switched(s: RunState, p: ev.ModelSwitched, row: ev.EventRow) -> None:
+    """Another model answers: its gauge holds from now on, and what the last estimate was off by says nothing of it."""
+    s.model, s.provider, s.source = clean_line(p.to_model), clean_line(p.provider), clean_line(p.source)
+    s.simulated, s.context, s.last_estimate_error = p.simulated, p.context, None
+    s.prompt_upto = s.newest_seq
+
+
+def context_compacted(s: RunState, p: ev.ContextCompacted, row: ev.EventRow) -> None:
+    """What was said so far is not sent any more."""
+    s.prompt_from = s.newest_seq
 
 
 def approvals_changed(s: RunState, p: ev.ApprovalsChanged, row: ev.EventRow) -> None:
@@ -296,7 +331,13 @@ def fold(state: RunState, rows: Iterable[ev.EventRow]) -> RunState:
 
 def encode_state(state: RunState) -> bytes:
     """A snapshot of ``state`` (JSON), lists cut to their bound. Without the feed, whose rows stand in the log."""
-    bounded = msgspec.structs.replace(state, rounds=state.rounds[-NEWEST:], outcomes=state.outcomes[-NEWEST:], feed=[])
+    bounded = msgspec.structs.replace(
+        state,
+        rounds=state.rounds[-NEWEST:],
+        cache_breaks=state.cache_breaks[-NEWEST:],
+        outcomes=state.outcomes[-NEWEST:],
+        feed=[],
+    )
     return msgspec.json.encode(bounded)
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-import msgspec
-
 from geode_tui.core.events import ContextFigures
 from geode_tui.core.usage import Usage, usd
-from geode_tui.log.rows import Liveness, MessageRow, PendingCommand, SessionRow
-from geode_tui.view.forecast import forecast
-from geode_tui.view.selectors import Status, context_level, doing, run_status
-from geode_tui.view.state import Money, RunState
+from geode_tui.log.rows import Liveness, PendingCommand, SessionRow
+from geode_tui.view.blocks import BlockRow, BlockTable
+from geode_tui.view.cost import priced
+from geode_tui.view.forecast import forecast_of
+from geode_tui.view.gauge import layers_of, parts_of, percent
+from geode_tui.view.selectors import Status, cache_hit_of, context_level, doing, run_status
+from geode_tui.view.state import CacheBreak, Money, RunState
 
 PURPOSES = ("turn", "summary", "dream", "subagent", "title")
 
@@ -58,16 +60,10 @@ def _context_line(figures: ContextFigures | None) -> dict[str, Any] | None:
     }
 
 
-def percent(figures: ContextFigures) -> float:
-    """Percent of the budget, one decimal, never capped."""
-    return round(100 * figures.used / max(1, figures.budget), 1)
-
-
 def _cost(money: Money) -> str | None:
     """Dollars, or None where nothing that was called has a price."""
-    if money.calls and money.calls == money.unpriced_calls and not money.cost_micro:
-        return None
-    return usd(money.cost_micro)
+    micro = priced(money)
+    return None if micro is None else usd(micro)
 
 
 def status_report(
@@ -93,6 +89,9 @@ def status_report(
         "forced": state.forced,
         "ended_because": state.ended_detail or None,
         "trouble": liveness.trouble or None,
+        "context": _context_line(state.context),
+        "cost_usd": _cost(state.money),
+        "simulated": state.simulated,
         "last_events": safe_events,
     }
 
@@ -114,18 +113,18 @@ def _waiting_on(state: RunState, now: float) -> dict[str, Any] | None:
     return None
 
 
-def context_report(state: RunState, blocks: list[dict[str, Any]], round_: int | None = None) -> dict[str, Any]:
+def context_report(state: RunState, table: BlockTable, round_: int | None = None) -> dict[str, Any]:
     """``context SESSION``: the gauge's figures and the block table."""
     figures = state.context
-    ahead = forecast(state.rounds, figures)
-    parts = figures.parts if figures else {}
+    ahead = forecast_of(state)
     return {
         "session_id": state.session_id,
         "round": state.round if round_ is None else round_,
         "route": {"model": state.model, "provider": state.provider, "source": state.source},
         **_gauge(figures),
-        "rows": [{"category": k, "tokens": v} for k, v in sorted(parts.items(), key=lambda kv: -kv[1])],
-        "blocks": blocks,
+        "rows": [{"category": kind, "tokens": tokens} for kind, tokens in parts_of(figures)],
+        "layers": [{"layer": name, "tokens": tokens} for name, tokens in layers_of(figures)] if figures else [],
+        "blocks": [_block(row) for row in table.rows],
         "forecast": {
             "per_round": ahead.per_round if ahead else None,
             "rounds_to_warning": ahead.to_warning if ahead else None,
@@ -147,6 +146,8 @@ _FIGURES = (
     "simulated",
     "provenance",
     "measured",
+    "margin_percent",
+    "suspect",
 )
 
 
@@ -158,9 +159,19 @@ def _gauge(figures: ContextFigures | None) -> dict[str, Any]:
     return {**named, "percent": percent(figures), "state": context_level(figures)}
 
 
-def block_row(row: MessageRow, kind: str, tokens: int) -> dict[str, Any]:
-    """One block of the active view."""
-    return {"seq": row.seq, "round": row.round, "kind": kind, "state": "verbatim", "tokens": tokens, "protected": None}
+def _block(row: BlockRow) -> dict[str, Any]:
+    """One block of the active view; what stands before the conversation has seq 0."""
+    entry = row.entry
+    return {
+        "seq": entry.seq if entry else 0,
+        "turn": entry.turn if entry else 0,
+        "round": entry.round if entry else 0,
+        "kind": row.kind,
+        "name": entry.name if entry else "",
+        "state": row.state,
+        "tokens": row.tokens,
+        "protected": None,
+    }
 
 
 def cost_report(
@@ -171,18 +182,33 @@ def cost_report(
     by_model: dict[str, Money],
     by_purpose: dict[str, Money],
     simulated: bool,
+    breaks: Sequence[CacheBreak] = (),
 ) -> dict[str, Any]:
-    """``cost``: the meter's figures, of a session or of a month."""
+    """``cost``: the meter's figures, of a session or of a month. ``breaks`` are the newest, oldest first."""
+    hit = cache_hit_of(money.usage)
     return {
         "session_id": session_id,
         "month": month,
         "usd": _cost(money),
         "simulated": simulated,
         "unpriced_calls": money.unpriced_calls,
+        "equivalent_usd": usd(money.equivalent_micro),
         "failed": {"usd": usd(money.failed_micro), "calls": money.failed_calls},
         "tokens": _tokens(money.usage),
         "by_model": {name: _part(m) for name, m in by_model.items()},
         "by_purpose": {name: _part(by_purpose.get(name, Money())) for name in PURPOSES},
+        "cache_hit_percent": None if hit is None else round(100 * hit, 1),
+        "cache_breaks": [_break(one) for one in breaks],
+    }
+
+
+def _break(one: CacheBreak) -> dict[str, Any]:
+    return {
+        "turn": one.turn,
+        "round": one.round,
+        "cause": one.cause,
+        "tokens": one.tokens,
+        "usd": None if one.cost_micro is None else usd(one.cost_micro),
     }
 
 
@@ -204,16 +230,3 @@ def _tokens(usage: Usage) -> dict[str, int]:
         "cache_write_1h": usage.cache_write_1h_tokens or 0,
         "reasoning": usage.reasoning_tokens or 0,
     }
-
-
-def add_money(a: Money, b: Money) -> Money:
-    """The sum of two parts."""
-    return msgspec.structs.replace(
-        a,
-        cost_micro=a.cost_micro + b.cost_micro,
-        calls=a.calls + b.calls,
-        unpriced_calls=a.unpriced_calls + b.unpriced_calls,
-        usage=a.usage.plus(b.usage),
-        failed_micro=a.failed_micro + b.failed_micro,
-        failed_calls=a.failed_calls + b.failed_calls,
-    )

@@ -12,6 +12,7 @@ from geode_tui.core.endings import GUARDS, RESUMABLE, SUCCESS, Ending
 from geode_tui.core.events import ContextFigures
 from geode_tui.core.strings import Strings
 from geode_tui.core.text import clean_line
+from geode_tui.core.usage import Usage
 from geode_tui.log.rows import Liveness
 from geode_tui.view.state import RoundFigures, RunState
 
@@ -145,12 +146,13 @@ def ending_tone(ending: Ending | None) -> Literal["ok", "stopped", "failed", "no
 
 
 def context_level(figures: ContextFigures) -> Level:
-    """The state word of a gauge."""
+    """The state word of a gauge. While nothing is confirmed, its thresholds are reached a margin earlier."""
     if figures.used > figures.budget:
         return "over"
-    if figures.used >= figures.critical:
+    careful = figures.used * (100 + figures.margin_percent) // 100
+    if careful >= figures.critical:
         return "critical"
-    return "warning" if figures.used >= figures.warning else "ok"
+    return "warning" if careful >= figures.warning else "ok"
 
 
 class GuardLine(msgspec.Struct, frozen=True):
@@ -207,7 +209,11 @@ def first_to_stop(lines: Sequence[GuardLine], rounds: Sequence[RoundFigures]) ->
 
 def cache_hit(state: RunState) -> float | None:
     """The part of all prompt tokens that was read from a cache, 0 to 1; None where the provider did not say."""
-    usage = state.money.usage
+    return cache_hit_of(state.money.usage)
+
+
+def cache_hit_of(usage: Usage) -> float | None:
+    """As `cache_hit`, of these tokens."""
     if usage.cache_read_tokens is None or not usage.prompt_tokens:
         return None
     return usage.cache_read_tokens / usage.prompt_tokens

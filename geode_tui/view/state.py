@@ -11,6 +11,7 @@ from typing import Literal
 import msgspec
 
 from geode_tui.core.events import ContextFigures, EventRow
+from geode_tui.core.layers import CacheCause
 from geode_tui.core.limits import Limits
 from geode_tui.core.usage import Usage
 
@@ -82,6 +83,29 @@ class RoundFigures(msgspec.Struct, frozen=True):
     round: int
     used: int
     cost_micro: int | None
+    at: float = 0.0
+    """When the answer was complete, epoch seconds; 0 where that is not known."""
+    model: str = ""
+
+
+class CacheBreak(msgspec.Struct, frozen=True):
+    """A part of a prompt that was paid for again, and why. See `core.events.CacheBroken`."""
+
+    turn: int
+    round: int
+    cause: CacheCause
+    tokens: int
+    cost_micro: int | None
+    said: str = ""
+    position: int = 0
+
+
+class CacheLoss(msgspec.Struct, frozen=True):
+    """All cache breaks of a run together; ``cost_micro`` of those that have a price."""
+
+    breaks: int = 0
+    tokens: int = 0
+    cost_micro: int = 0
 
 
 class Money(msgspec.Struct, frozen=True):
@@ -93,6 +117,8 @@ class Money(msgspec.Struct, frozen=True):
     usage: Usage = Usage()
     failed_micro: int = 0
     failed_calls: int = 0
+    equivalent_micro: int = 0
+    """The part of ``cost_micro`` that a subscription paid for: list price, not money spent."""
 
 
 class RunState(msgspec.Struct):
@@ -149,6 +175,11 @@ class RunState(msgspec.Struct):
 
     messages: int = 0
     chars: int = 0
+    newest_seq: int = 0
+    """The newest message that is whole."""
+    prompt_from: int = 0
+    prompt_upto: int = 0
+    """The messages that ``context`` is of: those after the one and up to the other, by seq."""
     tools_ok: int = 0
     tools_failed: int = 0
     open_message: int = 0
@@ -158,7 +189,9 @@ class RunState(msgspec.Struct):
     retry: Retry | None = None
     plan: tuple[tuple[str, str], ...] = ()
 
+    cache_loss: CacheLoss = CacheLoss()
     rounds: list[RoundFigures] = []
+    cache_breaks: list[CacheBreak] = []
     outcomes: list[Outcome] = []
     feed: list[EventRow] = []
 
@@ -173,6 +206,7 @@ def frozen_copy(state: RunState) -> RunState:
         open_tools=dict(state.open_tools),
         approvals=dict(state.approvals),
         rounds=state.rounds[-NEWEST:],
+        cache_breaks=state.cache_breaks[-NEWEST:],
         outcomes=state.outcomes[-NEWEST:],
         feed=state.feed[-NEWEST:],
     )

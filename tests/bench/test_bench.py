@@ -20,6 +20,7 @@ from geode_tui.view.follow import state_at
 from tests.bench import load, stores
 from tests.bench.__main__ import MEASUREMENTS, SEEN_BY, measure
 from tests.bench.bench import MUTATIONS, Bench, logged
+from tests.bench.commits import came_or_passed
 from tests.bench.figures import Row, Target, as_json, as_table, median, percentile, row
 from tests.bench.material import facts, markdown, plan_mark, stream, text_mark
 from tests.bench.terminal import ROOT
@@ -94,6 +95,17 @@ def test_a_measurement_that_cannot_be_taken_is_a_row_that_is_not_met() -> None:
 def test_every_mutation_has_measurements_that_must_see_it() -> None:
     assert SEEN_BY.keys() == MUTATIONS.keys()
     assert {name for names in SEEN_BY.values() for name in names} <= MEASUREMENTS.keys()
+
+
+def test_a_mark_that_never_came_counts_from_when_a_later_one_of_its_kind_did() -> None:
+    marks = [*(text_mark(n) for n in range(1, 5)), *(plan_mark(n) for n in range(1, 4))]
+    seen = {text_mark(1): 9.0, text_mark(3): 5.0, plan_mark(2): 3.0}
+    came = came_or_passed(marks, seen)
+    assert came[text_mark(1)] == 9.0
+    assert came[text_mark(2)] == 5.0
+    assert (came[plan_mark(1)], came[plan_mark(2)]) == (3.0, 3.0)
+    assert math.isinf(came[text_mark(4)])
+    assert math.isinf(came[plan_mark(3)])
 
 
 def test_material_is_the_same_for_the_same_seed() -> None:

@@ -23,7 +23,7 @@ def test_every_setting_has_a_row_with_its_default(here: Here) -> None:
     }
     assert all(row["value"] == row["default"] and row["origin"] == "default" for row in found.values())
     assert {key for key, row in found.items() if row["guarded"]} == {
-        key for key in found if key.split(".")[0] in {"approve", "tools", "limits", "context_window"}
+        key for key in found if key.split(".")[0] in {"approve", "tools", "limits", "context_window", "local_url"}
     }
 
 

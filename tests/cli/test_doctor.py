@@ -12,7 +12,7 @@ import pytest
 
 from geode_tui.cli import check_files, checks
 from geode_tui.cli.checks import Check
-from geode_tui.core.settings import Settings
+from geode_tui.core import tokens
 from geode_tui.log.lease import Lease, LeaseNote, lock_path
 from geode_tui.log.store import create, transaction
 from geode_tui.paths import Project, UserFolders
@@ -145,7 +145,6 @@ def test_a_key_is_never_shown(here: Here) -> None:
 @pytest.mark.parametrize(
     ("url", "ok", "detail"),
     [
-        ("", True, "the provider's own"),
         ("https://host.example", True, "https://host.example"),
         ("http://127.0.0.1:8080", True, "http://127.0.0.1:8080, on this machine: its money is simulated"),
         ("http://host.example", False, "http://host.example: the key would travel unencrypted"),
@@ -155,14 +154,32 @@ def test_a_key_is_never_shown(here: Here) -> None:
     ],
 )
 def test_an_endpoint_is_judged_without_asking_it(url: str, ok: bool, detail: str) -> None:
-    check = checks.endpoint(url)
-    assert (check.ok, check.detail) == (ok, detail)
+    check = checks.endpoint("anthropic", "ANTHROPIC_BASE_URL", url)
+    assert (check.name, check.ok, check.detail) == ("anthropic endpoint", ok, detail)
 
 
-def test_a_provider_that_cannot_answer_is_told() -> None:
-    (model,) = (c for c in checks.providers({}, Settings(provider="anthropic")) if not c.ok)
-    assert model.name == "model"
-    assert "needs a key" in model.detail
+def test_the_tokeniser_is_bundled_or_says_what_to_do(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "bundled" in found(here("doctor", "--json"))["tokeniser"].detail
+    monkeypatch.setitem(tokens._HASHES, "o200k_base", "0" * 64)
+    check = checks.tokeniser()
+    assert (check.ok, check.remedy) == (False, "install geode-tui again")
+
+
+def test_a_provider_that_cannot_answer_is_told(here: Here) -> None:
+    model = bad(here("doctor", "--json", env={"GEODE_PROVIDER": "anthropic"}))["model"]
+    assert "needs a key in ANTHROPIC_API_KEY" in model.detail
+    model = bad(here("doctor", "--json", env={"GEODE_MODEL": "claude-opus-4-1"}))["model"]
+    assert "claude-opus-5-5" in model.detail
+
+
+def test_every_service_says_what_it_needs(here: Here) -> None:
+    seen = found(here("doctor", "--json", env={"OPENROUTER_API_KEY": "k", "GEODE_LOCAL_URL": "http://127.0.0.1:1/v1"}))
+    assert seen["openrouter"].detail == "OPENROUTER_API_KEY is set"
+    assert seen["glm"].remedy is not None
+    assert "ZAI_API_KEY" in seen["glm"].remedy
+    assert seen["codex"].remedy is not None
+    assert "config set codex_login yes" in seen["codex"].remedy
+    assert seen["local"].remedy == ("http://127.0.0.1:1/v1 does not answer: start one, or name it in GEODE_LOCAL_URL")
 
 
 def test_settings_name_their_source_and_what_is_ignored_and_why(place: Place, here: Here) -> None:

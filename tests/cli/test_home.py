@@ -10,9 +10,10 @@ import pytest
 from geode_tui.cli.env import Env
 from geode_tui.cli.home import PEEK_CHARS, StoreHome
 from geode_tui.log.store import create
-from geode_tui.tui.home_source import ProviderReady, Readiness, TrustQuestion
+from geode_tui.tui.home_source import ProviderReady, TrustQuestion
 from geode_tui.tui.source import SourceError
 from geode_tui.view.overview import Listing
+from tests.cli.endpoints import serving
 from tests.cli.place import until
 from tests.log.stores import NOW, answer, open_writer, pieces
 from tests.tui import hostile
@@ -33,18 +34,47 @@ def settings(project: Path, text: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("environment", "expected"),
+    ("environment", "ready", "used"),
     [
-        ({}, Readiness((ProviderReady("anthropic", "ANTHROPIC_API_KEY"), ProviderReady("offline")), "offline",
-                       "offline-planner")),
-        ({"ANTHROPIC_API_KEY": "sk-ant-x"}, Readiness((ProviderReady("anthropic"), ProviderReady("offline")),
-                                                      "anthropic", "claude-opus-5-5")),
+        ({}, ["offline"], ("offline", "offline-planner")),
+        ({"ANTHROPIC_API_KEY": "sk-ant-x"}, ["anthropic", "offline"], ("anthropic", "claude-opus-5-5")),
+        ({"ZAI_API_KEY": "k", "OPENROUTER_API_KEY": "k"}, ["openrouter", "glm", "offline"], ("glm", "glm-5.3")),
     ],
-)  # fmt: skip
+)
 def test_what_is_ready_is_what_a_new_run_would_use(
-    project: Path, environment: dict[str, str], expected: Readiness
+    project: Path, environment: dict[str, str], ready: list[str], used: tuple[str, str]
 ) -> None:
-    assert home_of(project, **environment).readiness() == expected
+    readiness = home_of(project, **environment).readiness()
+    assert [p.name for p in readiness.providers if not p.missing] == ready
+    assert (readiness.provider, readiness.model) == used
+    assert ProviderReady("openai", "OPENAI_API_KEY") in readiness.providers
+
+
+def test_local_endpoints_are_known_once_they_were_looked_for(project: Path) -> None:
+    with serving({"/v1/models": {"data": [{"id": "qwen", "max_model_len": 32_768}]}}) as root:
+        home = home_of(project, GEODE_LOCAL_URL=f"{root}/v1")
+        assert "local" not in {p.name for p in home.readiness().providers}
+        assert ProviderReady("local") in home.look_around().providers
+        (local,) = [m for m in home.models() if m.service == "local"]
+        assert (local.model, local.window, local.provenance) == ("qwen", 32_768, "discovered")
+        assert home.use("local/qwen", "", "").model == "qwen"
+        assert home.new().session_id
+
+
+def test_every_model_that_can_be_chosen_is_listed_and_the_rest_says_why(project: Path) -> None:
+    models = home_of(project, ZAI_API_KEY="k", GEODE_LOCAL_URL="http://127.0.0.1:1/v1").models()
+    assert {m.model for m in models if m.service == "glm"} >= {"glm-5.3", "glm-5-turbo"}
+    assert all(m.budget > m.warning > 0 for m in models if m.model)
+    assert {m.service for m in models if m.why} == {"anthropic", "openai", "codex", "openrouter", "local"}
+
+
+def test_new_runs_use_the_model_that_was_chosen_and_one_that_cannot_be_had_changes_nothing(project: Path) -> None:
+    home = home_of(project, ZAI_API_KEY="k")
+    assert home.use("glm-5.2", "", "").model == "glm-5.2"
+    for model, service, effort in (("gpt-6-sol", "", ""), ("", "nobody", ""), ("", "", "low")):
+        with pytest.raises(SourceError):
+            home.use(model, service, effort)
+    assert home.readiness().model == "glm-5.2"
 
 
 def test_a_provider_that_cannot_be_had_is_told_and_no_run_starts(project: Path) -> None:

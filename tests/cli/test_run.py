@@ -158,11 +158,6 @@ def test_a_session_that_is_not_there_is_wrong_usage(place: Place, here: Here) ->
         assert "there is no session 20200101-000000-none" in done.line
 
 
-def test_a_session_keeps_its_model(place: Place, here: Here) -> None:
-    session = place.cli("run", ECHO, *OFFLINE, "--json").events[0]["session_id"]
-    assert "keeps its model" in here("run", "x", "--session", session, "--provider", "offline").line
-
-
 def test_resume_of_a_run_that_a_limit_ended_goes_on_with_new_limits(place: Place) -> None:
     first = place.cli("run", "run `echo a >> out.txt` and then run `echo b >> out.txt`", *OFFLINE, "--json",
                       "--max-rounds", "1")  # fmt: skip
@@ -233,3 +228,31 @@ def test_the_home_folder_allows_only_reading(place: Place) -> None:
     refused = [e for e in done.events if e["event"] == "tool_exec_ended" and e["payload"]["tool_name"] == "write_file"]
     assert refused
     assert all(e["payload"]["has_error"] and not e["payload"]["executed"] for e in refused)
+
+
+# -- the model of a session -------------------------------------------------------------------------------------------
+def test_a_session_goes_on_with_another_model_that_is_asked_for(place: Place) -> None:
+    with lab_thread(script=[Say("one"), Say("two"), Say("three")], api_key="test") as lab:
+        env = {"ANTHROPIC_BASE_URL": lab.base_url, "ANTHROPIC_API_KEY": "test"}
+        first = place.cli("run", "go", "--json", "--model", "claude-opus-5-5", "--effort", "low", env=env)
+        session = str(first.events[0]["session_id"])
+        more = ("run", "on", "--json", "--session", session)
+        assert place.cli(*more, "--model", "claude-sonnet-5", env=env).status == 0
+        refused = place.cli(*more, "--effort", "enormous", env=env)
+        assert (refused.status, "takes the efforts low" in refused.line) == (2, True)
+        assert place.cli("resume", session, "--json", "--effort", "max", env=env).status == 0
+        asked = [(r.body["model"], r.body["output_config"]["effort"]) for r in lab.requests]
+    assert asked == [("claude-opus-5-5", "low"), ("claude-sonnet-5", "high"), ("claude-sonnet-5", "max")]
+
+
+def test_a_session_that_cannot_go_on_with_a_model_keeps_its_own(place: Place) -> None:
+    env = {"OPENAI_API_KEY": "k"}
+    first = place.cli("run", ECHO, *OFFLINE, "--json", env=env)
+    session = str(first.events[0]["session_id"])
+    more = ("run", ECHO, "--json", "--session", session)
+    refused = place.cli(*more, "--model", "glm-5.3", env=env)
+    assert refused.status == 2
+    assert "the model was not switched: the provider glm needs a key in ZAI_API_KEY" in refused.line
+    assert "this run's money is simulated" in place.cli(*more, "--model", "gpt-6-sol", env=env).line
+    assert place.lines("out.txt") == ["x"], "nothing was asked of the agent"
+    assert place.cli(*more, env=env).status == 0

@@ -11,6 +11,7 @@ from textual.pilot import Pilot
 from geode_tui.log.rows import Liveness
 from geode_tui.tui.app import GeodeApp
 from geode_tui.tui.screens.run import RunScreen
+from geode_tui.tui.widgets.paced import Paced
 from geode_tui.view.state import RunState
 from tests.tui.fakes import HELD, FakeSource, make_app, running_state, screen_text
 
@@ -41,6 +42,7 @@ class Driven:
     async def show(self, state: RunState, liveness: Liveness = HELD, **more: Any) -> None:
         self.source.show(state, liveness, **more)
         await self.until(lambda: self.screen.newest is not None and self.screen.newest.state is state)
+        await self.until(lambda: not any(pane.waiting for pane in self.screen.query(Paced)))
         await self.pilot.pause()
 
     def sees(self, text: str) -> bool:

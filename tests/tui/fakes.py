@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -14,10 +15,11 @@ from geode_tui.core.messages import Message, TextBlock
 from geode_tui.core.strings import Strings
 from geode_tui.core.text import Redactor
 from geode_tui.core.usage import Usage
+from geode_tui.log.browse import PAGE, EventPage, EventQuery
 from geode_tui.log.rows import Liveness, MessageRow, PendingCommand, StoredMessage
 from geode_tui.tui.app import GeodeApp
 from geode_tui.tui.glyphs import UNICODE, Glyphs
-from geode_tui.tui.source import SourceError
+from geode_tui.tui.source import Exported, ModelChoice, SourceError
 from geode_tui.view.follow import Batch, Op
 from geode_tui.view.state import Money, OpenApproval, RoundFigures, RunState
 
@@ -126,6 +128,15 @@ class FakeFeed:
         self._wake()
 
 
+MODELS = (
+    ModelChoice("openai", "openai/payg", "gpt-5.2", 400_000, "catalog", 367_232, 257_062),
+    ModelChoice("openai", "openai/payg", "gpt-6-sol", 1_050_000, "catalog", 922_000, 737_600),
+    ModelChoice("anthropic", "anthropic/payg", "claude-haiku-4-5", 200_000, "catalog", 151_232, 75_616),
+    ModelChoice("openrouter", "openrouter/payg", lacks="OPENROUTER_API_KEY", why="set OPENROUTER_API_KEY to use it"),
+)
+"""To choose from: the run's own model, a larger one, one that is too small, and a service without a key."""
+
+
 class FakeSource:
     """A `RunSource` over a `FakeFeed`."""
 
@@ -142,6 +153,9 @@ class FakeSource:
         self.first = None if state is None else Batch(state, (), liveness, ())
         self.bodies: dict[int, StoredMessage] = {}
         self.files: tuple[str, ...] = ()
+        self.log: list[EventRow] = []
+        """The whole log; the state's feed is its end."""
+        self.read: list[tuple[int | None, int | None]] = []
 
     def follower(self, wake: Callable[[], None]) -> FakeFeed:
         assert self.feed is None, "one follower is enough"
@@ -172,6 +186,34 @@ class FakeSource:
 
     def paths(self) -> tuple[str, ...]:
         return self.files
+
+    def models(self) -> tuple[ModelChoice, ...]:
+        if self.fails:
+            raise SourceError(self.fails)
+        return MODELS
+
+    def events(
+        self, query: EventQuery, *, before: int | None = None, after: int | None = None, limit: int = PAGE
+    ) -> EventPage:
+        if self.fails:
+            raise SourceError(self.fails)
+        self.read.append((before, after))
+        log = self.log or [EventRow(0, 0.0, 0, 0, "", "")]
+        if before is not None:
+            rows = [r for r in self.log if r.id < before and query.matches(r)][-limit:]
+            reached = rows[0].id if len(rows) == limit else log[0].id
+            return EventPage(tuple(rows), reached, reached - log[0].id)
+        rows = [r for r in self.log if r.id > (after or 0) and query.matches(r)][:limit]
+        reached = rows[-1].id if len(rows) == limit else log[-1].id
+        return EventPage(tuple(rows), reached, log[-1].id - reached)
+
+    def event_names(self) -> Counter[str]:
+        return Counter(row.event for row in self.log)
+
+    def export_events(self, query: EventQuery, admits: Callable[[EventRow], bool], stop: threading.Event) -> Exported:
+        if self.fails:
+            raise SourceError(self.fails)
+        return Exported("/tmp/x.jsonl", sum(query.matches(r) and admits(r) for r in self.log))
 
     def send(self, kind: str, payload: Mapping[str, Any], key: str | None = None) -> None:
         if self.fails:

@@ -17,9 +17,9 @@ from geode_tui.tui.glyphs import UNICODE, Glyphs
 from geode_tui.tui.home_source import ProviderReady, Readiness, TrustQuestion
 from geode_tui.tui.screens.home import HomeScreen
 from geode_tui.tui.screens.run import RunScreen
-from geode_tui.tui.source import SourceError
+from geode_tui.tui.source import ModelChoice, SourceError
 from geode_tui.view.overview import ListedRun, Listing
-from tests.tui.fakes import FREE, HELD, NOW, FakeSource, approval, running_state, screen_text
+from tests.tui.fakes import FREE, HELD, MODELS, NOW, FakeSource, approval, running_state, screen_text
 
 QUESTION = TrustQuestion((("approve", "all"), ("limits.rounds", "0")), "mark")
 MISSING = Readiness(
@@ -100,6 +100,10 @@ class FakeHome:
     ) -> None:
         self.first = None if runs is None else Listing(runs)
         self.ready, self.question = ready, question
+        self.around: Readiness | None = None
+        """What looking around finds, where it finds more."""
+        self.choices: tuple[ModelChoice, ...] = MODELS
+        self.used: list[tuple[str, str, str]] = []
         self.now = NOW
         self.fails = ""
         self.words = "I read the parser.\nTwo tests fail."
@@ -116,6 +120,20 @@ class FakeHome:
         self.feeds[-1].push(Listing(runs, trouble))
 
     def readiness(self) -> Readiness:
+        return self.ready
+
+    def look_around(self) -> Readiness:
+        self.ready = self.around or self.ready
+        return self.ready
+
+    def models(self) -> tuple[ModelChoice, ...]:
+        return self.choices
+
+    def use(self, model: str, service: str, effort: str) -> Readiness:
+        if self.fails:
+            raise SourceError(self.fails)
+        self.used.append((model, service, effort))
+        self.ready = msgspec.structs.replace(self.ready, model=model, provider=service)
         return self.ready
 
     def trust_question(self) -> TrustQuestion | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import re
 import select
 import struct
 import subprocess
@@ -16,7 +17,18 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-RESTORED = (b"\x1b[?1049l", b"\x1b[?1000l", b"\x1b[?1003l", b"\x1b[?1006l", b"\x1b[?2004l", b"\x1b[?25h")
+TAKEN = (1000, 1002, 1003, 1006, 1015, 1004, 2004, 2048, 1049)
+"""Modes that a screen turns on; of the others it turns off, the cursor (25) and wrapping (7)."""
+
+
+def left_behind(seen: bytes) -> list[str]:
+    """What of a screen's modes a terminal that got these bytes is still in; nothing where it was put back."""
+    state = {int(number): on == b"h" for number, on in re.findall(rb"\x1b\[\?(\d+)([hl])", seen)}
+    left = [str(mode) for mode in TAKEN if state.get(mode, False)]
+    left += [name for name, mode in (("no cursor", 25), ("no wrapping", 7)) if not state.get(mode, True)]
+    if len(re.findall(rb"\x1b\[>\d*u", seen)) != len(re.findall(rb"\x1b\[<\d*u", seen)):
+        left.append("keys")
+    return left
 
 
 class Terminal:
@@ -57,6 +69,16 @@ class Terminal:
     def write(self, data: bytes) -> None:
         os.write(self.fd, data)
 
+    @property
+    def attributes(self) -> list[object]:
+        """The terminal's line settings: echo, line editing and the like."""
+        return termios.tcgetattr(self.fd)
+
+    def hang_up(self) -> None:
+        """Close the terminal for good."""
+        os.close(self.fd)
+        self.fd = -1
+
     def finish(self) -> int:
         end = time.monotonic() + 20
         while self.process.poll() is None:
@@ -66,6 +88,11 @@ class Terminal:
         return self.process.returncode
 
 
+def _control() -> None:
+    """Make the standard input the controlling terminal of a process that leads its session."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
 @contextmanager
 def terminal(
     *words: str,
@@ -73,8 +100,11 @@ def terminal(
     size: tuple[int, int] = (80, 24),
     cwd: Path = ROOT,
     env: Mapping[str, str] | None = None,
+    signals: bool = False,
 ) -> Iterator[Terminal]:
-    """``python -m MODULE WORDS`` on a pty of ``size`` columns and rows."""
+    """``python -m MODULE WORDS`` on a pty of ``size`` columns and rows. With ``signals`` it is the controlling terminal
+    of the program: its keys and its end send signals.
+    """
     main, side = pty.openpty()
     fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
@@ -87,12 +117,15 @@ def terminal(
         cwd=cwd,
         env=environ,
         start_new_session=True,
+        preexec_fn=_control if signals else None,
     )
     os.close(side)
+    screen = Terminal(process, main)
     try:
-        yield Terminal(process, main)
+        yield screen
     finally:
         if process.poll() is None:
             process.kill()
         process.wait()
-        os.close(main)
+        if screen.fd >= 0:
+            os.close(screen.fd)

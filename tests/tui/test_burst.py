@@ -78,7 +78,10 @@ async def test_a_burst_of_more_than_a_field_should_hold_becomes_a_chip() -> None
         await keys(driven, text)
         entry = driven.screen.composer.entry
         await driven.until(lambda: "[pasted" in entry.text)
+        assert entry.text == "[pasted 12 KB, 700 lines]"
         assert entry.whole_text() == text
+        await driven.pilot.press("ctrl+z")
+        assert entry.text == ""
 
 
 async def test_a_key_that_brings_no_text_ends_a_burst() -> None:

@@ -58,11 +58,49 @@ async def test_a_large_paste_is_a_chip_and_is_sent_whole() -> None:
         entry = driven.screen.composer.entry
         big = "한글 words\n" * 2_000
         await paste(driven, big)
-        await paste(driven, big + "x")
-        assert entry.text == "[pasted 18.0k characters][pasted 18.0k characters, 2]"
+        await paste(driven, big)
+        assert entry.text == "[pasted 26 KB, 2,000 lines][pasted 26 KB, 2,000 lines, 2]"
         await driven.pilot.press("enter")
         await driven.until(lambda: driven.source.sent)
-        assert driven.source.sent[0][1]["text"] == big + big + "x"
+        assert driven.source.sent[0][1]["text"] == big + big
+
+
+async def test_a_paste_of_a_megabyte_is_one_chip_that_one_undo_takes_away() -> None:
+    """B089."""
+    async with opened() as driven:
+        entry = driven.screen.composer.entry
+        line = "한글 mixed with ASCII words, 50 bytes each line..\n"
+        big = line * 20_000
+        entry.insert("see ")
+        await paste(driven, f"{big[:100]}\x1b[201~\x1b[200~{big[100:]}".replace("\n", "\r"))
+        assert entry.text == "see [pasted 1.0 MB, 20,000 lines]"
+        assert driven.source.sent == []
+        assert entry.whole_text() == f"see {big}"
+        await driven.pilot.press("ctrl+z")
+        assert entry.text == "see "
+        await driven.pilot.press("ctrl+y")
+        assert entry.whole_text() == f"see {big}"
+
+
+async def test_a_paste_that_is_larger_than_what_is_left_of_the_context_is_told_before_it_is_sent() -> None:
+    async with opened(size=(120, 40)) as driven:
+        await paste(driven, "words and words " * 30_000)
+        await driven.until(lambda: driven.sees("About 120.0k tokens, and 102.3k are left"))
+        await driven.pilot.press("ctrl+z")
+        await driven.until(lambda: not driven.sees("tokens, and"))
+        await paste(driven, "한" * 150_000)
+        await driven.until(lambda: driven.sees("About 150.0k tokens"))
+        await driven.pilot.press("enter")
+        await driven.until(lambda: driven.source.sent)
+        assert not driven.sees("tokens, and")
+
+
+async def test_before_the_first_round_a_window_of_200_000_tokens_is_taken_to_be_there() -> None:
+    async with opened(running_state(context=None), size=(120, 40)) as driven:
+        await paste(driven, "x" * 790_000)
+        assert not driven.sees("tokens, and")
+        await paste(driven, "x" * 20_000)
+        await driven.until(lambda: driven.sees("About 202.5k tokens, and 200.0k are left"))
 
 
 async def test_the_marks_of_a_paste_and_escapes_never_reach_the_screen() -> None:
@@ -74,7 +112,7 @@ async def test_the_marks_of_a_paste_and_escapes_never_reach_the_screen() -> None
 
 async def test_a_paste_of_many_lines_submits_nothing() -> None:
     async with opened() as driven:
-        await paste(driven, "one\ntwo\n")
+        await paste(driven, "one\r\ntwo\r")
         assert driven.source.sent == []
         assert driven.screen.composer.entry.text == "one\ntwo\n"
 

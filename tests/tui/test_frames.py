@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from contextvars import ContextVar
+from typing import Any
+
+import pytest
 
 from geode_tui.log.rows import Liveness
 from geode_tui.tui import frames
@@ -50,6 +54,21 @@ async def settle() -> None:
     for _ in range(6):
         await asyncio.sleep(0)
     await asyncio.sleep(2 * frames.FRAME_S)
+
+
+async def test_a_frame_runs_where_the_pump_was_made_whoever_asks_for_it() -> None:
+    place = ContextVar("place", default="nowhere")
+    place.set("the screen")
+    seen: list[str] = []
+    reader = Reader()
+    pump = FramePump(
+        reader.take, lambda _: seen.append(place.get()), reader.apply, reader.failures.append, reader.clock
+    )
+    thread = threading.Thread(target=pump.wake)
+    thread.start()
+    await settle()
+    thread.join()
+    assert seen == ["the screen"]
 
 
 async def test_a_thousand_wakes_are_one_frame() -> None:
@@ -102,17 +121,41 @@ async def test_every_frame_shows_the_newest_state_even_while_work_is_left() -> N
     assert reader.shown == 2
 
 
-async def test_frames_keep_their_distance() -> None:
+async def test_after_a_rest_one_frame_may_come_early_and_the_next_keep_their_distance() -> None:
     reader = Reader()
     pump = reader.pump()
     loop = asyncio.get_running_loop()
-    pump.wake()
-    await settle()
-    begun = loop.time()
-    pump.wake()
-    while reader.shown < 2:
-        await asyncio.sleep(0)
-    assert loop.time() - begun >= frames.FRAME_S * 0.9
+    for shown in (1, 2):
+        pump.wake()
+        while reader.shown < shown:
+            await asyncio.sleep(0)
+    for shown in (3, 4):
+        begun = loop.time()
+        pump.wake()
+        while reader.shown < shown:
+            await asyncio.sleep(0)
+        assert loop.time() - begun >= frames.FRAME_S * 0.9
+        reader.now += frames.FRAME_S
+
+
+async def test_a_change_that_came_late_does_not_make_the_next_one_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = Reader()
+    waits: list[float] = []
+    loop = asyncio.get_running_loop()
+    call_later = loop.call_later
+
+    def noted(wait: float, *rest: Any, **more: Any) -> asyncio.TimerHandle:
+        waits.append(wait)
+        return call_later(0, *rest, **more)
+
+    monkeypatch.setattr(loop, "call_later", noted)
+    pump = reader.pump()
+    for number in range(8):
+        reader.now = 100.0 + (number + 0.4 * (number == 3)) * frames.FRAME_S
+        pump.wake()
+        while reader.shown <= number:
+            await asyncio.sleep(0)
+    assert waits == [0.0] * 8
 
 
 async def test_more_operations_than_one_fetch_are_fetched_without_another_wake() -> None:

@@ -66,6 +66,7 @@ def test_beyond_the_window_the_last_cell_says_so() -> None:
     [
         ({}, "72 %   ▴ warning ", "measured, 0.8 % off"),
         ({"measured": "estimated"}, "~72 %   ▴ warning ", "estimated"),
+        ({"measured": "estimated", "suspect": True}, "~72 %   ▴ warning ", "count not believed"),
         ({"measured": "counted"}, "72 %   ▴ warning ", "counted"),
         ({"used": 80_000}, "21 %  ✓ ok", "measured, 0.8 % off"),
         ({"used": 340_000}, "92 %   !! critical ", "measured, 0.8 % off"),
@@ -93,8 +94,8 @@ def test_an_assumed_window_is_called_assumed() -> None:
 
 
 def test_the_soft_limit_is_marked_only_inside_a_larger_window() -> None:
-    assert text(gauge().soft_mark(38)).strip() == "▾200k soft limit"
-    assert gauge(changed(window=200_000, budget=167_000)).soft_mark(38) == []
+    assert text(gauge().marks(38)).strip() == "▾200k soft limit"
+    assert gauge(changed(window=200_000, budget=167_000)).marks(38) == []
 
 
 @pytest.mark.parametrize(
@@ -139,4 +140,4 @@ def test_every_row_is_as_wide_as_it_should_be(
     assert one.bar(width).cell_length == width
     assert segments_width(one.labels(width)) <= width
     assert all(segments_width(row) <= width for row in one.legend(width))
-    assert segments_width(one.soft_mark(max(width, 20))) <= max(width, 20)
+    assert segments_width(one.marks(max(width, 20))) <= max(width, 20)

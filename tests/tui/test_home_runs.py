@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from geode_tui.tui.screens.run import RunScreen
+from geode_tui.view.state import Money
 from tests.tui.fakes import HELD, FakeSource, running_state, screen_text
 from tests.tui.homes import ORDER, FakeHome, Home, at_home, fleet, listed, make_home
 
@@ -246,3 +249,57 @@ async def test_help_and_palette_list_what_can_be_done_here() -> None:
         await home.until(lambda: home.sees("Theme rose"))
         await home.press(*"answer", "enter")
         assert (await home.run()).source.session_id == "also"
+
+
+async def test_words_filter_the_list_and_esc_shows_all_runs_again() -> None:
+    async with at_home() as home:
+        await home.press("tab", "slash", *"run b")
+        await home.until(lambda: [r.session_id for r in home.screen.runs.rows] == ["broke"])
+        assert home.selected == "broke"
+        assert any("/ run b" in line for line in screen_text(home.app))
+        await home.press("enter")
+        assert home.screen.runs.has_focus
+        await home.press("slash", *"absent")
+        await home.until(lambda: any("No run holds these words." in line for line in screen_text(home.app)))
+        assert home.screen.header.view.needs == 2
+        await home.press("escape")
+        await home.until(lambda: len(home.screen.runs.rows) == len(ORDER))
+
+
+async def test_ctrl_g_reaches_a_run_that_the_filter_hides() -> None:
+    async with at_home() as home:
+        await home.press("tab", "slash", *"stopped by nobody", "enter", "ctrl+g")
+        assert (await home.run()).source.session_id == "asks"
+
+
+async def test_each_group_is_sorted_and_those_that_need_you_stay_first() -> None:
+    money = {"done": 1, "broke": 3, "stopped": 2}
+    runs = []
+    for run in fleet():
+        assert run.state is not None
+        state = msgspec.structs.replace(run.state, money=Money(money.get(run.session_id, 0), 1))
+        runs.append(msgspec.structs.replace(run, state=state))
+    async with at_home(tuple(runs)) as home:
+        await home.press("tab", "s")
+        assert [r.session_id for r in home.screen.runs.rows] == ["asks", "also", "works", "broke", "stopped", "done"]
+        assert any("dearest first" in line for line in screen_text(home.app))
+        await home.press("s", "s", "s")
+        assert home.screen.runs.order == "newest"
+
+
+async def test_marked_runs_are_copied_together_and_without_a_mark_the_one_under_the_cursor() -> None:
+    async with at_home() as home:
+        await home.press("tab", "j", "y")
+        assert home.app.clipboard == "also"
+        await home.press("space", "space", "y")
+        assert home.app.clipboard == "also\nworks"
+        assert any("2 marked" in line for line in screen_text(home.app))
+        assert sum("✱" in line for line in screen_text(home.app)) == 2
+        home.source.show(*(run for run in fleet() if run.session_id != "also"))
+        await home.until(lambda: home.screen.runs.marked == {"works"})
+
+
+async def test_the_palette_offers_what_the_list_can_do() -> None:
+    async with at_home() as home:
+        await home.press("ctrl+p", *"another order", "enter")
+        await home.until(lambda: home.screen.runs.order == "cost")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from geode_tui.tui.glyphs import ASCII, UNICODE, Glyphs, glyphs_for, still
-from geode_tui.tui.palette import GAUGE_KINDS, contrast
-from geode_tui.tui.themes import PLANES, TEXT_ROLES, ThemeError, faint_pairs, load_theme, load_themes, shipped_folder
+from geode_tui.tui.palette import GAUGE_KINDS, PLANES, TEXT_ROLES, contrast
+from geode_tui.tui.themes import ThemeError, faint_pairs, load_theme, load_themes, shipped_folder
 
 SHIPPED = ("colour-blind-safe", "geode-dark", "geode-light", "high-contrast", "rose")
 

@@ -178,7 +178,7 @@ def test_failed_calls_are_named() -> None:
         (
             running_state(retry=Retry("rate_limit", 1, NOW + 5, "rate limit")),
             HELD,
-            ["rate limit: next attempt in 0:05"],
+            ["rate limit: next attempt in 0:05, r asks now"],
         ),
         (running_state(wrap_up="max_rounds"), HELD, ["The limit of rounds is near: the agent is closing."]),
         (
@@ -246,7 +246,10 @@ def test_a_sparkline_shows_its_peak_full_and_its_newest_last() -> None:
 @pytest.mark.parametrize(
     ("size", "side", "strip", "tabs", "too_small"),
     [
-        ((200, 60), 40, 0, True, False),
+        ((200, 60), 42, 0, True, False),
+        ((200, 40), 42, 0, True, False),
+        ((199, 40), 40, 0, True, False),
+        ((200, 39), 40, 0, True, False),
         ((120, 30), 40, 0, True, False),
         ((119, 30), 36, 0, True, False),
         ((110, 30), 36, 0, True, False),

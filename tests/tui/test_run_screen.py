@@ -150,12 +150,13 @@ async def test_tabs_change_by_key_and_by_click() -> None:
     async with opened(running_state(feed=[event(n) for n in range(50)])) as driven:
         await driven.pilot.press("alt+2")
         await driven.pilot.pause()
-        assert driven.screen.events.display
-        assert not driven.screen.conversation.display
+        assert driven.screen.columns.visible_tabs == ("events",)
+        assert not driven.screen.conversation.is_on_screen
         assert driven.screen.composer.entry.has_focus
         await driven.pilot.click("#tabs", offset=(3, 0))
         await driven.pilot.pause()
-        assert driven.screen.conversation.display
+        assert driven.screen.columns.visible_tabs == ("conversation",)
+        assert not driven.screen.events.display
         driven.screen.conversation.focus()
         await driven.pilot.press("2")
         assert driven.screen.events.has_focus
@@ -195,3 +196,13 @@ async def test_a_key_that_was_given_another_place_is_named_there() -> None:
         assert "x" in {hint.key for hint in driven.screen.footer.view.hints}
         await driven.pilot.press("x")
         assert driven.screen.events.paused
+
+
+@pytest.mark.parametrize("size", [(30, 7), (39, 11)])
+async def test_without_a_footer_a_line_says_that_the_next_esc_interrupts(size: tuple[int, int]) -> None:
+    async with opened(size=size) as driven:
+        assert not driven.screen.footer.display
+        await driven.pilot.press("escape")
+        await driven.until(lambda: driven.sees("esc again interrupts"))
+        driven.screen._arm(False)
+        await driven.until(lambda: not driven.sees("esc again"))

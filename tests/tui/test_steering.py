@@ -178,6 +178,27 @@ async def test_ctrl_c_copies_else_clears_else_arms_and_never_leaves() -> None:
         assert driven.app.is_running
 
 
+async def test_ctrl_c_in_an_idle_run_with_nothing_to_copy_or_clear_does_nothing() -> None:
+    """B091: idle, once and twice."""
+    async with opened(running_state(turn_open=False, termination_reason="natural"), FREE) as driven:
+        await driven.pilot.press("ctrl+c", "ctrl+c", "ctrl+c")
+        assert driven.app.is_running
+        assert driven.source.sent == []
+
+
+async def test_ctrl_c_twice_interrupts_once_and_leaves_a_question_open() -> None:
+    """B091: a running tool, and one that waits for the person."""
+    async with opened(running_state(approvals={"a-1": approval()})) as driven:
+        await driven.pilot.press("ctrl+c")
+        assert driven.source.sent == []
+        await driven.pilot.press("ctrl+c")
+        await driven.until(lambda: driven.source.sent)
+        await driven.pilot.press("ctrl+c")
+        assert [kind for kind, _, _ in driven.source.sent] == ["interrupt"]
+        assert driven.app.is_running
+        assert [a.approval_id for a in driven.screen.waiting] == ["a-1"]
+
+
 @pytest.mark.parametrize(
     ("liveness", "notice"), [(HELD, "The run goes on. geode-tui attach s-1 brings it back."), (FREE, None)]
 )

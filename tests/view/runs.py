@@ -141,6 +141,8 @@ def _of(hint: Any) -> st.SearchStrategy[Any]:
     if origin is tuple:
         many = arguments[-1] is Ellipsis
         return st.lists(_of(arguments[0]), max_size=3).map(tuple) if many else st.tuples(*map(_of, arguments))
+    if origin is dict:
+        return st.dictionaries(*map(_of, arguments), max_size=3)
     assert issubclass(hint, msgspec.Struct), hint
     return struct(hint)
 

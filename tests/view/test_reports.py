@@ -100,7 +100,7 @@ def test_context() -> None:
     report = reports.context_report(STATE, blocks)
     assert report.keys() == keys(
         "session_id round route window output_reserve input_cap budget used percent state warning_percent"
-        " critical_percent simulated provenance measured rows blocks forecast view"
+        " critical_percent simulated provenance measured margin_percent suspect rows blocks forecast view"
     )
     assert report["route"].keys() == keys("model provider source")
     assert report["blocks"][0].keys() == keys("seq round kind state tokens protected")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from geode_tui.core.messages import Block, TextBlock
 from geode_tui.core.text import clean
 from geode_tui.log.rows import ChunkRow
 from geode_tui.tui.conversation.blocks import Parser
@@ -15,6 +16,9 @@ from geode_tui.tui.conversation.live import LiveText
 
 BRIEF_CHARS = 600
 """Characters of a call's arguments that are kept to say what it is about."""
+
+REST_CHARS = 4_000
+"""A longer rest of an answer waits until it is read as a whole: it could not be drawn within a frame."""
 
 _UNFINISHED = re.compile(
     "(?:\r"
@@ -51,6 +55,10 @@ class LiveAnswer:
         self._beginning = ""
         self._name = ""
         self._held = ""
+        self._taken = 0
+        """Characters of the open text block that were fed."""
+        self._newest = ""
+        """The last piece of them."""
 
     def set_canvas(self, canvas: Canvas) -> None:
         """Draw on another canvas from now on."""
@@ -65,11 +73,22 @@ class LiveAnswer:
             first = min(first, self._piece(piece))
         return min(first, len(self.items))
 
+    def rest(self, blocks: Sequence[Block]) -> tuple[ChunkRow, ...]:
+        """What was not fed of the text block that is open, where ``blocks`` are the whole message's.
+
+        Nothing where it is longer than `REST_CHARS`, or where that block is not the one that was fed.
+        """
+        block = blocks[self._block] if self._text is not None and 0 <= self._block < len(blocks) else None
+        if not isinstance(block, TextBlock) or not block.text[: self._taken].endswith(self._newest):
+            return ()
+        text = block.text[self._taken :]
+        return (ChunkRow(0, 0, self._block, "text", text),) if 0 < len(text) <= REST_CHARS else ()
+
     def _piece(self, piece: ChunkRow) -> int:
         first = len(self.items)
         if piece.block != self._block:
             first = self._finish_block()
-            self._block = piece.block
+            self._block, self._taken = piece.block, 0
         match piece.kind:
             case "thinking":
                 return min(first, self._think(self._inlet(piece.text)))
@@ -80,6 +99,8 @@ class LiveAnswer:
                     self._text = LiveText(self.items, self._space(), self._canvas, self._parser, self._redact)
                 self._text.dirty = len(self.items)
                 self._text.feed(self._inlet(piece.text))
+                self._taken += len(piece.text)
+                self._newest = piece.text
                 return min(first, self._text.dirty)
 
     def _space(self, between: int = 1) -> int:

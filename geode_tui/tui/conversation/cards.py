@@ -16,6 +16,7 @@ from geode_tui.core.text import clean, clean_line
 from geode_tui.log.rows import MessageRow
 from geode_tui.tui.cells import cut_end, cut_front, cut_segments, pad, spread, width_of
 from geode_tui.tui.conversation.ink import Ink
+from geode_tui.tui.conversation.summaries import summary_words
 from geode_tui.view.state import OpenTool
 
 BODY_LINES = 200
@@ -199,7 +200,7 @@ def card_row(call: Call, state: Standing, ink: Ink, strings: Strings, width: int
     """The card's row in ``width`` cells."""
     role = _ROLES[state.kind]
     cut = ink.glyphs.cut
-    word = state.word or strings.t(f"card.{state.kind}")
+    word = summary_words(state.word, strings) or strings.t(f"card.{state.kind}")
     bold = state.kind not in {"ok", "queued", "writing", "not_run"}
     word_style = ink.role("muted" if state.kind == "ok" else role, bold=bold)
     right = [Segment(cut_end(word, min(_WORD, max(1, width // 3)), cut), word_style)]

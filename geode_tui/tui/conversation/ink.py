@@ -33,7 +33,7 @@ class Ink:
     def __init__(self, palette: Palette, glyphs: Glyphs) -> None:
         self.palette = palette
         self.glyphs = glyphs
-        self.flat = palette.no_color or glyphs.ascii
+        self.flat = palette.flat or glyphs.ascii
         """No planes to tell regions apart: marks stand in their place."""
         self.style = lru_cache(maxsize=256)(self._style)
         self.base = palette.style(palette.text, palette.base)

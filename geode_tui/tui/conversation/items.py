@@ -268,22 +268,30 @@ class UserItem(Item):
     def draw(self, canvas: Canvas) -> list[Strip]:
         """See `Item.draw`."""
         ink = canvas.ink
-        room = canvas.body - CLOCK if canvas.body >= 3 * CLOCK else canvas.body
+        first = time_stamp(self._at, canvas)
+        room = canvas.body - CLOCK if has_clock(canvas) else canvas.body
         strips = []
         for number, row in enumerate(plain_rows(self._piece.text, room, ink.panel)):
-            stamp = self._stamp(ink) if not number and room < canvas.body else []
+            stamp = first if not number else []
             cells = spread(row, stamp, canvas.body, ink.glyphs.cut)
             strips.append(user_strip([s if s.style else Segment(s.text, ink.panel) for s in cells], canvas))
         return strips
 
-    def _stamp(self, ink: Ink) -> list[Segment]:
-        if self._at is None:
-            return []
-        return [Segment(time.strftime("%H:%M ", time.localtime(self._at)), ink.role("muted", "panel"))]
-
     def estimate(self, canvas: Canvas) -> int:
         """See `Item.estimate`."""
         return self._piece.text.count("\n") + 1 + len(self._piece.text) // max(1, canvas.body - CLOCK)
+
+
+def has_clock(canvas: Canvas) -> bool:
+    """Whether there is room for the time beside a person's words."""
+    return canvas.body >= 3 * CLOCK
+
+
+def time_stamp(at: float | None, canvas: Canvas) -> list[Segment]:
+    """The time ``at`` (epoch seconds) a person said something, where it is known and there is room for it."""
+    if at is None or not has_clock(canvas):
+        return []
+    return [Segment(time.strftime("%H:%M ", time.localtime(at)), canvas.ink.role("muted", "panel"))]
 
 
 def user_strip(row: Sequence[Segment], canvas: Canvas) -> Strip:

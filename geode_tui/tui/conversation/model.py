@@ -26,6 +26,7 @@ from geode_tui.tui.conversation.blocks import Parser, plain_pieces
 from geode_tui.tui.conversation.folds import CardItem, ThoughtItem
 from geode_tui.tui.conversation.heights import Heights
 from geode_tui.tui.conversation.items import Canvas, Item, NoteItem, PieceItem, UserItem
+from geode_tui.view.event_line import About
 
 PROMPT_CHARS = 300
 """Characters of a prompt that are kept for the row that stays at the top."""
@@ -143,6 +144,17 @@ class Transcript:
         """The entry of a message; a result stands in its call's entry."""
         return self._at.get(message_id)
 
+    def find(self, about: About) -> int | None:
+        """The entry that an event is about: by its message or its call, else the first of its round."""
+        found = self.index_of(about.message_id)
+        found = self.call_home.get(about.call_id) if found is None else found
+        if found is not None:
+            return found
+        rows = [(index, entry.row) for index, entry in enumerate(self.entries)]
+        by_seq = (index for index, row in rows if about.seq and row.seq == about.seq)
+        by_round = (index for index, row in rows if (row.turn, row.round) == (about.turn, about.round))
+        return next(by_seq, next(by_round, None))
+
     def load_index(self, rows: Iterable[MessageRow], width: int) -> None:
         """Begin with ``rows``, oldest first."""
         for row in rows:
@@ -184,7 +196,7 @@ class Transcript:
     def _entry(self, row: MessageRow) -> Entry:
         index = len(self.entries)
         begins = row.role == "assistant" and row.round > 0 and (row.turn, row.round) != self._last_round
-        if row.role == "user":
+        if row.role == "user" and row.origin != "runtime":
             self._prompts.append(index)
         if begins or row.role == "user":
             self._marks.append(index)
@@ -252,6 +264,8 @@ class Reader:
         items: list[Item] = []
         for number, block in enumerate(message.blocks):
             match block:
+                case TextBlock(text=text) if row.origin == "runtime":
+                    items.append(NoteItem("conv.runtime", detail=clean_line(text, 200)))
                 case TextBlock(text=text) if row.role == "user":
                     items += self._user_items(None if items else row.timestamp, text)
                 case TextBlock(text=text):

@@ -12,6 +12,7 @@ from geode_tui.tui.conversation.ink import MARGIN
 from geode_tui.tui.conversation.model import Place
 from geode_tui.tui.conversation.picking import Cell, Picked, Span, highlighted
 from geode_tui.tui.conversation.window import Window
+from geode_tui.view.event_line import About
 
 
 class Target(NamedTuple):
@@ -126,6 +127,14 @@ class Pointed(Window):
         self.scroll_to(y=max(0, line - 1), animate=False, immediate=True)
         self.drawn()
         self.pump()
+
+    def show_message(self, about: About) -> bool:
+        """Bring the message that an event is about into view, else the first of its round; False without either."""
+        found = self.stage.transcript.find(about) if self.stage is not None else None
+        if found is not None:
+            self.following = False
+            self._go_to(found, 0)
+        return found is not None
 
     # -- actions ---------------------------------------------------------------------------------------------------
     def action_move(self, step: int) -> None:

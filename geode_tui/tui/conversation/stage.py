@@ -89,7 +89,10 @@ class Stage(Drawing):
         elif row.status == "open" and entry.live is None:
             self._begin_live(index)
         elif row.status != "open" and entry.items is not None and not entry.asked:
-            self.ask_entry(index)
+            if entry.live is not None:
+                self._ask_rest(index, entry.live)
+            else:
+                self.ask_entry(index)
 
     def stream(self, message_id: int, pieces: Sequence[ChunkRow]) -> int:
         """More of the open message came; the first line that may be another now."""
@@ -141,19 +144,42 @@ class Stage(Drawing):
 
     # -- loading ---------------------------------------------------------------------------------------------------
 
-    def ask_entry(self, index: int) -> None:
-        """See `Drawing.ask_entry`."""
+    def _ask_rest(self, index: int, live: LiveAnswer) -> None:
+        """Show the last words of an answer that is whole now, then read it as a whole.
+
+        The log forgets its pieces with the same commit, mostly before the last of them were read; and reading a long
+        answer as a whole takes longer than a frame.
+        """
         entry = self.transcript.entries[index]
         entry.asked = True
-        message_id, canvas = entry.row.id, self.canvas
-        old, head = list(entry.items or ()), self._head(index)
+        message_id = entry.row.id
 
-        def failed(error: BaseException) -> None:
-            entry.asked, entry.trouble = False, self.reader.safe(str(error)).split("\n")[0]
+        def landed(stored: StoredMessage) -> None:
+            if entry.live is live:
+                self.stream(message_id, live.rest(stored.message.blocks))
+            self._ask(index, lambda: stored)
             self._changed()
 
+        self.loader.ask(lambda: self.load(message_id), landed, lambda error: self._failed(entry, error))
+
+    def ask_entry(self, index: int) -> None:
+        """See `Drawing.ask_entry`."""
+        message_id = self.transcript.entries[index].row.id
+        self._ask(index, lambda: self.load(message_id))
+
+    def _failed(self, entry: Entry, error: BaseException) -> None:
+        entry.asked, entry.trouble = False, self.reader.safe(str(error)).split("\n")[0]
+        self._changed()
+
+    def _ask(self, index: int, read: Callable[[], StoredMessage]) -> None:
+        """Make the items of an entry's message in the thread, where ``read`` is called."""
+        entry = self.transcript.entries[index]
+        entry.asked = True
+        canvas = self.canvas
+        old, head = list(entry.items or ()), self._head(index)
+
         def job() -> tuple[list[Item], Heights]:
-            items = self.reader.items(self.load(message_id))
+            items = self.reader.items(read())
             if items and not head and index:
                 items[0].before = 1
             items = head + with_folds(items)
@@ -161,7 +187,7 @@ class Stage(Drawing):
             keep_drawn(old, items)
             return items, Heights(item.lines for item in items)
 
-        self.loader.ask(job, lambda made: self._landed(index, *made, canvas), failed)
+        self.loader.ask(job, lambda made: self._landed(index, *made, canvas), lambda error: self._failed(entry, error))
 
     def _landed(self, index: int, items: list[Item], heights: Heights, canvas: Canvas) -> None:
         entry = self.transcript.entries[index]

@@ -14,10 +14,10 @@ from geode_tui.core import format as fmt
 from geode_tui.core.strings import Strings
 from geode_tui.core.text import clean_line
 from geode_tui.log.rows import MessageRow, StoredMessage
-from geode_tui.tui.cells import cut_end, pad
+from geode_tui.tui.cells import cut_end, pad, spread
 from geode_tui.tui.conversation.finding import Finding, FindState
 from geode_tui.tui.conversation.ink import Ink
-from geode_tui.tui.conversation.items import CLOCK, user_strip
+from geode_tui.tui.conversation.items import CLOCK, time_stamp, user_strip
 from geode_tui.tui.conversation.model import Place
 from geode_tui.tui.conversation.picking import parts_of
 from geode_tui.tui.conversation.pointing import Pointed
@@ -189,9 +189,10 @@ class Conversation(Pointed, can_focus=True):
         for place in self.stage.tick():
             self.repaint_line(self.stage.transcript.line_of(place))
 
-    def set_palette(self, palette: Palette) -> None:
-        """Take other colours."""
+    def set_look(self, palette: Palette, strings: Strings) -> None:
+        """Take other colours and words."""
         self.ink = Ink(palette, self.ink.glyphs)
+        self.strings = strings
         if self.stage is not None:
             self.new_canvas()
 
@@ -234,9 +235,11 @@ class Conversation(Pointed, can_focus=True):
         text = stage.want_prompt(prompt)
         if not text:
             return None
-        room = stage.canvas.body
-        shown = cut_end(text, max(1, room - CLOCK), self.ink.glyphs.cut)
-        return user_strip([Segment(pad(shown, room), self.ink.panel)], stage.canvas)
+        canvas, ink = stage.canvas, self.ink
+        stamp = time_stamp(stage.transcript.entries[prompt].row.timestamp, canvas)
+        shown = cut_end(text, max(1, canvas.body - CLOCK), ink.glyphs.cut)
+        cells = spread([Segment(shown, ink.panel)], stamp, canvas.body, ink.glyphs.cut)
+        return user_strip([s if s.style else Segment(s.text, ink.panel) for s in cells], canvas)
 
     # -- find ------------------------------------------------------------------------------------------------------
     @property

@@ -6,12 +6,14 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 from time import monotonic
-from typing import ClassVar
+from typing import ClassVar, Self
 
+from rich.color import Color
+from rich.style import Style
 from textual.events import Resize
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
-from textual.scrollbar import ScrollBarRender
+from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.strip import Strip
 
 from geode_tui.core.strings import Strings
@@ -23,18 +25,43 @@ from geode_tui.tui.conversation.loader import Loader
 from geode_tui.tui.conversation.model import Place
 from geode_tui.tui.conversation.stage import Stage
 from geode_tui.tui.glyphs import Glyphs
+from geode_tui.tui.lines import handed_over
 from geode_tui.tui.palette import Palette
 
 WARM_AFTER_S = 0.5
 """Until then the thread reads what is looked at first."""
 FAST_S = 0.35
 """New lines that come closer together than this make the view jump further (PERFORMANCE.md D2)."""
+BLANK = Strip([], 0)
+"""A line without text."""
 
 
 class PlainBar(ScrollBarRender):
     """A scroll bar of spaces: the usual one draws glyphs of ambiguous width."""
 
     VERTICAL_BARS: ClassVar[list[str]] = [" "] * 8
+
+    def lines(self, size: Size) -> list[Strip]:
+        """The bar's lines. It changes with every line that comes, and a console would draw each cell by itself."""
+        style = self.style
+        assert isinstance(style, Style)
+        cells = self.render_bar(
+            size=size.height,
+            virtual_size=self.virtual_size,
+            window_size=self.window_size,
+            position=self.position,
+            thickness=size.width,
+            back_color=style.bgcolor or Color.default(),
+            bar_color=style.color or Color.default(),
+        ).segments
+        strips = {id(cell): Strip([cell], size.width) for cell in {id(cell): cell for cell in cells}.values()}
+        return [strips[id(cell)] for cell in cells]
+
+
+def _bar_lines(bar: ScrollBar, crop: Region) -> list[Strip]:
+    picture = bar.render()
+    assert isinstance(picture, PlainBar)
+    return handed_over(bar, picture.lines(bar.outer_size), crop)
 
 
 def _nothing(_: object) -> None:
@@ -67,7 +94,10 @@ class Window(ScrollView):
         self._load = load
         self._redact = redact
         self._loader: Loader | None = None
-        self._painted: list[Strip | None] = []
+        self._lines: list[Strip] = []
+        """What is on screen, or will be with the next paint."""
+        self._lines_at: tuple[int, Size] | None = None
+        """The scroll offset and the size that they are for; None where they must be composed anew."""
         self._pumping = False
         self._jump = 1
         self._jumped = 0.0
@@ -103,7 +133,9 @@ class Window(ScrollView):
 
     def on_mount(self) -> None:
         """Draw a scroll bar without glyphs."""
-        self.vertical_scrollbar.renderer = PlainBar  # type: ignore[misc]  # Textual's documented way for one widget
+        bar = self.vertical_scrollbar
+        bar.renderer = PlainBar  # type: ignore[misc]  # Textual's documented way for one widget
+        bar.render_lines = partial(_bar_lines, bar)  # type: ignore[method-assign]
 
     def on_unmount(self) -> None:
         """End the thread."""
@@ -221,38 +253,60 @@ class Window(ScrollView):
 
     # -- painting --------------------------------------------------------------------------------------------------
 
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        """As Textual's: without regions, everything is composed and painted anew."""
+        if not regions:
+            self._lines_at = None
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The lines as they are."""
+        return handed_over(self, self._current(), crop)
+
     def render_line(self, y: int) -> Strip:
         """The line at ``y`` of the view."""
-        area = self.area
-        if len(self._painted) != area.height:
-            self._painted = [None] * area.height
-        strip = self._compose_line(y, self.scroll_offset.y, area.width)
-        if y < len(self._painted):
-            self._painted[y] = strip
-        return strip
+        return self._current()[y].crop(0, self.area.width)
+
+    def _current(self) -> list[Strip]:
+        at = self._place
+        if self._lines_at != at:
+            self._lines = [self._compose_line(y, *at) for y in range(at[1].height)]
+            self._lines_at = at
+        return self._lines
+
+    @property
+    def _place(self) -> tuple[int, Size]:
+        return self.scroll_offset.y, self.outer_size
 
     def repaint(self, first: int = 0) -> None:
         """Paint the lines from row ``first`` of the view on that differ from what is on screen."""
-        width, height = self.area
-        painted, top = self._painted, self.scroll_offset.y
-        if len(painted) != height:
+        top, size = at = self._place
+        if self._lines_at != at or not self.size.area:  # none while it is hidden, unlike the outer one
             self.refresh()
             return
-        changed = [y for y in range(first, height) if painted[y] != self._compose_line(y, top, width)]
+        changed = []
+        for y in range(first, size.height):
+            line = self._compose_line(y, top, size)
+            if line is not self._lines[y] and line != self._lines[y]:
+                self._lines[y] = line
+                changed.append(Region(0, y, size.width, 1))
         if changed:
-            self.refresh(*(Region(0, y, width, 1) for y in changed))
+            self.refresh(*changed)
 
     def repaint_line(self, line: int) -> None:
         """Paint ``line`` of the conversation where it is in view."""
-        y = line - self.scroll_offset.y
-        if 0 <= y < self.size.height:
-            self.refresh(Region(0, y, self.area.width, 1))
+        top, size = at = self._place
+        y = line - top
+        if 0 <= y < size.height and self._lines_at == at:
+            self._lines[y] = self._compose_line(y, top, size)
+            self.refresh(Region(0, y, size.width, 1))
 
-    def _compose_line(self, y: int, top: int, width: int) -> Strip:
+    def _compose_line(self, y: int, top: int, size: Size) -> Strip:
+        """One line, also of the cells below the scroll bar."""
         base = self.ink.base
         if self.stage is None:
-            return Strip.blank(width, base)
+            return Strip.blank(size.width, base)
         strip = self.overlay(y)
         if strip is None:
-            strip = self.decorate(self.stage.strip_at(top + y) or Strip([]), top + y)
-        return strip.extend_cell_length(width, base).crop(0, width)
+            strip = self.decorate(self.stage.strip_at(top + y) or BLANK, top + y)
+        return strip.adjust_cell_length(size.width, base)

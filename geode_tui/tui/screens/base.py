@@ -8,9 +8,11 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.strip import Strip
 
+from geode_tui.core.strings import NAMES
 from geode_tui.tui.keys import shown
 from geode_tui.tui.look import Look
 from geode_tui.tui.rows import row
+from geode_tui.tui.screens.modal import Choice
 from geode_tui.tui.widgets.composer import Composer
 from geode_tui.tui.widgets.pane import Pane
 
@@ -41,6 +43,13 @@ class BaseScreen(Screen[None]):
             super().__init__()
             self.name = name
 
+    class LanguageChosen(Message):
+        """The person wants another language."""
+
+        def __init__(self, name: str) -> None:
+            super().__init__()
+            self.name = name
+
     def __init__(self, look: Look) -> None:
         super().__init__()
         self.look = look
@@ -60,6 +69,13 @@ class BaseScreen(Screen[None]):
         for pane in self.query(Pane):
             pane.set_look(look)
         self.composer.set_look(look)
+
+    def language_choices(self) -> list[Choice]:
+        """The palette's entries for the other languages."""
+        others = [(code, name) for code, name in NAMES.items() if code != self.look.strings.language]
+        return [
+            Choice(f"language:{code}", self.look.t("palette.language", name=name), "/language") for code, name in others
+        ]
 
     def learn_keys(self, _: object = None) -> None:
         """Other keys work now: the focus has moved, or a key was given another place. Asked for only then, since it

@@ -11,9 +11,10 @@ from textual.message import Message
 
 from geode_tui.tui.hints import Area, hints
 from geode_tui.tui.home_rows import home_rows
-from geode_tui.tui.home_source import HomeFeed, HomeSource
+from geode_tui.tui.home_source import HomeFeed, HomeSource, Readiness
 from geode_tui.tui.layout import Form, form_for
 from geode_tui.tui.look import Look
+from geode_tui.tui.presenter import draft_notices
 from geode_tui.tui.screens.base import BaseScreen, TooSmall
 from geode_tui.tui.source import SourceError
 from geode_tui.tui.widgets.edge import Edge
@@ -96,6 +97,16 @@ class HomeView(BaseScreen):
     def _start(self) -> None:
         self._feed = self.source.feed(self._wake)
         self._feed.start()
+        self.run_worker(self._look_around(), group="ready")
+
+    async def _look_around(self) -> None:
+        """Ask what this machine serves, now that the screen is there."""
+        self.show_ready(await asyncio.to_thread(self.source.look_around))
+
+    def show_ready(self, readiness: Readiness) -> None:
+        """Show what new runs use and what is ready."""
+        self.ready.show(readiness)
+        self.welcome.update_ready(readiness)
 
     def _wake(self) -> None:
         """Called from the feed's thread."""
@@ -133,7 +144,8 @@ class HomeView(BaseScreen):
     def show(self, listing: Listing) -> None:
         """Show the runs as of now."""
         now = self.source.clock()
-        self.runs.show(home_rows(listing.runs, now), now)
+        rows = home_rows(listing.runs, now)
+        self.runs.show(rows, now)
         if self._wanted and self.runs.select(self._wanted):
             self._wanted = ""
         rows = self.runs.rows
@@ -143,9 +155,15 @@ class HomeView(BaseScreen):
         if first_run != self.welcome.display or not self._greeted:
             self._greeted = True
             self._greet(first_run)
-        self._say()
+        self.say_known()
         self._show_peek()
         self.show_hints()
+
+    def set_look(self, look: Look) -> None:
+        """Take another look everywhere."""
+        super().set_look(look)
+        if self.listing is not None:
+            self.show(self.listing)
 
     def _greet(self, first_run: bool) -> None:
         """Show the welcome in place of the list, or the list."""
@@ -158,10 +176,12 @@ class HomeView(BaseScreen):
             self.composer.entry.focus()
         self._fit_peek()
 
-    def _say(self) -> None:
+    def say_known(self) -> None:
         """What must be known: a store that cannot be read, and settings that do not count."""
-        lines = []
-        if self.listing is not None and self.listing.trouble:
+        if self.listing is None:
+            return
+        lines = [*draft_notices(self.composer.entry.weight, None, self.look)]
+        if self.listing.trouble:
             lines.append(Line(self.look.line(self.listing.trouble), "crit"))
         if self.source.readiness().read_only:
             lines.append(Line(self.look.t("home.read_only"), "warn"))
@@ -207,7 +227,7 @@ class HomeView(BaseScreen):
         self.query_one("#home-body").display = self.header.display = not form.too_small
         self.ready.display = self.footer.display = form.footer and not form.too_small
         self._fit_peek()
-        self.edge.display = form.roomy or (self.look.glyphs.ascii and form.footer)
+        self.edge.display = form.roomy or (self.look.flat and form.footer)
         self.notices.set_room(form.notices)
         self.composer.set_rows(form.composer)
         if not form.too_small and self.focused is None:  # what had the focus has been hidden
@@ -226,11 +246,13 @@ class HomeView(BaseScreen):
         """Where the focus is."""
         if self.welcome.display:
             return "trust" if self.welcome.has_focus and self.welcome.asking else "welcome"
+        if self.runs.field.typing:
+            return "runs_field"
         return "runs" if self.runs.has_focus else "start"
 
     def show_hints(self) -> None:
         """The footer's keys for where the focus is, and whether they work the list."""
         entry = self.composer.entry
-        self.runs.light(self.runs.has_focus or (entry.has_focus and not entry.text))
+        self.runs.light(self.runs.has_focus or self.runs.field.typing or (entry.has_focus and not entry.text))
         keys = hints(self.area, self.look, self._keys, needs=self.header.view.needs > 0)
         self.footer.show(FooterView(keys))

@@ -8,10 +8,12 @@ from typing import ClassVar
 import msgspec
 from rich.segment import Segment
 from rich.style import Style
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.geometry import Size
+from textual.message import Message
 from textual.screen import ModalScreen
 from textual.strip import Strip
 from textual.widgets import Input
@@ -108,9 +110,17 @@ class Choice(msgspec.Struct, frozen=True):
 class ChoiceList(Pane):
     """The entries that match, one of them selected."""
 
+    class Taken(Message):
+        """An entry was clicked."""
+
+        def __init__(self, choice: Choice) -> None:
+            super().__init__()
+            self.choice = choice
+
     def __init__(self, look: Look, choices: Sequence[Choice]) -> None:
         super().__init__(look, id="choices")
         self._choices = tuple(choices)
+        self._top = 0
         self.shown = self._choices
         self.at = 0
 
@@ -138,14 +148,31 @@ class ChoiceList(Pane):
         palette, cut = self.look.palette, self.look.glyphs.cut
         if not self.shown:
             return [row([Segment(self.look.t("palette.none"))], [], size.width, self.plane, cut, margin=2)]
-        top = max(0, self.at - size.height + 1)
+        self._top = top = max(0, self.at - size.height + 1)
         out = []
         for index, choice in enumerate(self.shown[top : top + size.height], start=top):
             chosen = index == self.at
             fill = palette.style(palette.text, palette.select, bold=True, reverse=True) if chosen else self.plane
-            hint = [Segment(choice.hint, palette.style(palette.text if chosen else palette.muted))]
-            out.append(row([Segment(choice.name)], hint, size.width, fill, cut, margin=2))
+            hint = [Segment(f"{choice.hint}  ", palette.style(palette.text if chosen else palette.muted))]
+            mark = self.look.glyphs.prompt if chosen and self.look.flat else " "
+            out.append(row([Segment(f"{mark} {choice.name}")], hint, size.width, fill, cut))
         return out
+
+    # -- mouse --------------------------------------------------------------------------------------------------------
+    def on_click(self, event: events.Click) -> None:
+        """Choose the entry under the pointer."""
+        if 0 <= self._top + event.y < len(self.shown):
+            self.post_message(self.Taken(self.shown[self._top + event.y]))
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Move on."""
+        event.stop()
+        self.move(1)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Move back."""
+        event.stop()
+        self.move(-1)
 
 
 class PaletteScreen(ModalScreen[str]):
@@ -160,11 +187,11 @@ class PaletteScreen(ModalScreen[str]):
         Binding("pageup", "move(-10)", "A page back", id="palette.page_up"),
     ]
 
-    def __init__(self, look: Look, choices: Sequence[Choice]) -> None:
+    def __init__(self, look: Look, choices: Sequence[Choice], *, placeholder: str = "") -> None:
         super().__init__()
         self.look = look
         self.choices = ChoiceList(look, choices)
-        self.entry = Input(placeholder=look.t("palette.placeholder"), id="palette-entry", compact=True)
+        self.entry = Input(placeholder=placeholder or look.t("palette.placeholder"), id="palette-entry", compact=True)
         self.entry.cursor_blink = False
 
     def compose(self) -> ComposeResult:
@@ -183,6 +210,11 @@ class PaletteScreen(ModalScreen[str]):
         event.stop()
         if self.choices.shown:
             self.dismiss(self.choices.shown[self.choices.at].value)
+
+    def on_choice_list_taken(self, event: ChoiceList.Taken) -> None:
+        """An entry was clicked."""
+        event.stop()
+        self.dismiss(event.choice.value)
 
     def action_move(self, step: int) -> None:
         """Select another entry."""

@@ -11,16 +11,20 @@ from textual.timer import Timer
 
 from geode_tui.core.text import clean
 from geode_tui.tui.conversation.view import Conversation
+from geode_tui.tui.keys import letter
 from geode_tui.tui.look import Look
 from geode_tui.tui.presenter import cost_lines
 from geode_tui.tui.screens.help import help_lines
 from geode_tui.tui.screens.modal import Choice, PaletteScreen, ReadScreen
-from geode_tui.tui.screens.run_view import RunView
+from geode_tui.tui.screens.models import pick_model
+from geode_tui.tui.screens.names import NameList
+from geode_tui.tui.screens.run_events import RunEvents
 from geode_tui.tui.slash import Local, Order, Wrong, parse
 from geode_tui.tui.source import RunSource, SourceError
 from geode_tui.tui.widgets.approval import ApprovalPanel
 from geode_tui.tui.widgets.approval_body import ApprovalBody
 from geode_tui.tui.widgets.composer import Entry
+from geode_tui.tui.widgets.field import Field
 from geode_tui.tui.widgets.find import FindBar
 from geode_tui.tui.widgets.gauge import Gauge
 from geode_tui.tui.widgets.tabs import TABS, TabRow
@@ -32,7 +36,7 @@ ARMED_S = 3.0
 """Seconds in which a second esc interrupts."""
 
 
-class RunScreen(RunView):
+class RunScreen(RunEvents):
     """See the module."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -43,11 +47,15 @@ class RunScreen(RunView):
         Binding("ctrl+c", "copy_or_clear", "Copy a selection, or clear the composer", id="run.copy", priority=True),
         Binding("ctrl+p", "palette", "Everything you can do here", id="run.palette", priority=True),
         Binding("ctrl+f", "find", "Find in the conversation", id="run.find", priority=True),
+        Binding("f3", "models", "Choose another model", id="run.models"),
         Binding("f1,question_mark", "help", "Help", id="run.help"),
         Binding("ctrl+l", "app.redraw", "Redraw the screen", id="run.redraw", priority=True),
         Binding("1,alt+1", "tab('conversation')", "Conversation", id="run.tab_1"),
         Binding("2,alt+2", "tab('events')", "Events", id="run.tab_2"),
+        Binding("backslash", "middle", "Hide or show the middle column", id="run.middle"),
+        Binding("ctrl+o", "zoom", "Give the pane the whole width", id="run.zoom", priority=True),
         Binding("0,alt+0,f2", "home", "All runs", id="run.home"),
+        Binding(letter("r"), "retry", "Ask the provider again now", id="run.retry"),
     ]
 
     class HomeWanted(Message):
@@ -106,6 +114,11 @@ class RunScreen(RunView):
         if self.presented is not None and self.presented.status.resumable and not (self.newest and self.newest.pending):
             self.run_worker(self._send(Order("resume", {})), group="send")
 
+    def action_retry(self) -> None:
+        """Ask the provider again now instead of waiting longer."""
+        if self.presented is not None and self.presented.status.retry_in_s is not None:
+            self.run_worker(self._send(Order("retry", {})), group="send")
+
     async def _send(self, order: Order, typed: str = "") -> None:
         """Write a command; what was typed comes back where that fails."""
         if order.kind == "interrupt":
@@ -143,11 +156,16 @@ class RunScreen(RunView):
             "status": self.action_status,
             "cost": self.action_cost,
             "context": self.action_context,
+            "model": self.action_models,
+            "middle": self.action_middle,
+            "zoom": self.action_zoom,
         }.get(local.name, lambda: self._do_with_value(local))()
 
     def _do_with_value(self, local: Local) -> None:
         if local.name == "theme":
             self.post_message(self.ThemeChosen(local.value))
+        elif local.name == "language":
+            self.post_message(self.LanguageChosen(local.value))
         elif local.name in {"approve", "deny"}:
             waiting = self.waiting
             if not waiting:
@@ -163,6 +181,15 @@ class RunScreen(RunView):
     def _decide(self, approval: OpenApproval, verdict: str, *, always: bool, why: str) -> None:
         payload = {"approval_id": approval.approval_id, "verdict": verdict, "always": always, "why": why}
         self.run_worker(self._send(Order("decide", payload)), group="send")
+
+    def action_models(self) -> None:
+        """Choose the model that goes on with the run."""
+        self.run_worker(self._pick_model(), group="models", exclusive=True)
+
+    async def _pick_model(self) -> None:
+        picked = await pick_model(self, self.source.models, self.newest.state if self.newest else None)
+        if picked is not None:
+            await self._send(Order("model", {"model": picked[1], "provider": picked[0], "effort": ""}))
 
     # -- approvals ----------------------------------------------------------------------------------------------------
     def on_approval_body_decided(self, event: ApprovalBody.Decided) -> None:
@@ -247,7 +274,7 @@ class RunScreen(RunView):
             self.conversation.pick(None)
         elif self.find.opened:
             self.find.action_close()
-        else:
+        elif not (self.events.has_focus and self.events.drop_search()):
             return super().close_topmost()
         return True
 
@@ -268,9 +295,38 @@ class RunScreen(RunView):
         """Show a tab."""
         self.choose_tab(tab)
 
+    def action_middle(self) -> None:
+        """Hide the tab beside the conversation, or show it again."""
+        if not self.form.middle:
+            self.say(self.look.t("screen.no_middle"))
+            return
+        left = self.columns.part_of(self.focused) == "middle"
+        self.columns.toggle_middle()
+        if left:
+            self.conversation.focus()
+        self.columns_changed()
+
+    def action_zoom(self) -> None:
+        """Give the column with the focus the whole width, or each its own again."""
+        if not self.form.side:
+            self.say(self.look.t("screen.one_column"))
+            return
+        self.columns.toggle_zoom(self.columns.part_of(self.focused))
+        self.columns_changed()
+
     def action_help(self) -> None:
         """What every key and command does."""
-        panes = (type(self), type(self.app), Entry, type(self.conversation), FindBar, type(self.events), ApprovalBody)
+        panes = (
+            type(self),
+            type(self.app),
+            Entry,
+            type(self.conversation),
+            FindBar,
+            type(self.events),
+            Field,
+            NameList,
+            ApprovalBody,
+        )
         self.app.push_screen(ReadScreen(self.look, self.look.t("help.title"), help_lines(panes, self.look)))
 
     def action_status(self) -> None:
@@ -314,23 +370,34 @@ class RunScreen(RunView):
             out.insert(0, Choice("needs", t("hint.answer"), "ctrl+g"))
         if running:
             out.append(Choice("interrupt", t("hint.interrupt"), "esc esc"))
+        if self.presented is not None and self.presented.status.retry_in_s is not None:
+            out.insert(0, Choice("retry", t("key.run.retry"), "r"))
         if self.has_home:
             out.append(Choice("home", t("key.run.home"), "f2"))
-        readings = ("status", "cost", "context", "help", "quit")
+        columns = [name for name, there in (("middle", self.form.middle), ("zoom", self.form.side)) if there]
+        out += self.event_choices()
+        readings = (*columns, "status", "cost", "context", "model", "help", "quit")
         out += [Choice(name, t(f"slash.help_{name}"), f"/{name}") for name in readings]
         out += [Choice(f"theme:{name}", t("palette.theme", name=name), "/theme") for name in self._themes]
+        out += self.language_choices()
         return out
 
     def _chosen(self, value: str | None) -> None:
         name, _, rest = (value or "").partition(":")
         if name == "tab":
             self.choose_tab(rest)
+        elif name == "events":
+            self.run_worker(self.do_event_choice(rest), group="events")
         elif name == "theme":
             self.post_message(self.ThemeChosen(rest))
+        elif name == "language":
+            self.post_message(self.LanguageChosen(rest))
         elif name == "needs":
             self.action_needs()
         elif name == "interrupt":
             self.run_worker(self._send(Order("interrupt", {})), group="send")
+        elif name == "retry":
+            self.action_retry()
         elif name == "home":
             self.action_home()
         elif name:

@@ -7,16 +7,18 @@ from collections.abc import Sequence
 
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
+from textual.message import Message
 from textual.timer import Timer
 
+from geode_tui.tui.alerts import FLASH_S, Alert, Standing, alerts, standing
 from geode_tui.tui.conversation.view import Conversation
 from geode_tui.tui.frames import FramePump
 from geode_tui.tui.hints import Area, hints
 from geode_tui.tui.layout import Form, form_for, panel_height
 from geode_tui.tui.look import Look
-from geode_tui.tui.presenter import Presented, present
+from geode_tui.tui.presenter import Presented, draft_notices, present
 from geode_tui.tui.screens.base import BaseScreen, TooSmall
+from geode_tui.tui.screens.columns import Columns
 from geode_tui.tui.source import Feed, RunSource
 from geode_tui.tui.steering import Steering
 from geode_tui.tui.widgets.approval import ApprovalPanel
@@ -27,7 +29,7 @@ from geode_tui.tui.widgets.find import FindBar
 from geode_tui.tui.widgets.footer import Footer, FooterView
 from geode_tui.tui.widgets.header import Header
 from geode_tui.tui.widgets.notice import Line, Notices
-from geode_tui.tui.widgets.side import Side
+from geode_tui.tui.widgets.side import Side, flashed
 from geode_tui.tui.widgets.strip import FigureStrip
 from geode_tui.tui.widgets.tabs import TABS, TabRow
 from geode_tui.view.follow import Batch, Op
@@ -42,6 +44,13 @@ SPINNER_S = 1 / 8
 
 class RunView(BaseScreen):
     """See the module. `RunScreen` adds what the person can do."""
+
+    class Alerted(Message):
+        """Something has come about that the person may want to be called for; a clean line for each."""
+
+        def __init__(self, lines: tuple[str, ...]) -> None:
+            super().__init__()
+            self.lines = lines
 
     def __init__(self, source: RunSource, look: Look, *, motion: bool = True, home: bool = False) -> None:
         """With ``home`` there is a home screen to go to."""
@@ -58,12 +67,16 @@ class RunView(BaseScreen):
         self._pump: FramePump | None = None
         self._clock: Timer | None = None
         self._spinner: Timer | None = None
+        self._standing: Standing | None = None
+        self._flash: tuple[Alert, ...] = ()
+        """What came about within the last second."""
+        self._flash_end: Timer | None = None
         self.header = Header(look)
         self.tabs = TabRow(look)
         self.conversation = Conversation(source.load, look.strings, look.glyphs, look.palette, look.redact)
         self.conversation.id = "conversation"
         self.find = FindBar(look, self.conversation)
-        self.events = EventsPane(look)
+        self.events = EventsPane(look, source)
         self.strip = FigureStrip(look)
         self.notices = Notices(look)
         self.approval = ApprovalPanel(look, source.arguments)
@@ -71,6 +84,12 @@ class RunView(BaseScreen):
         self.side = Side(look)
         self.edge = Edge(look, id="edge")
         self.policy = PolicyLine(look)
+        self.columns = Columns(
+            main=(self.conversation, self.find),
+            panes={"events": self.events},
+            side=self.side,
+            lower=(self.strip, self.approval, self.edge, self.notices, self.composer, self.policy),
+        )
         self.footer = Footer(look)
         self.too_small = TooSmall(look, id="too-small")
 
@@ -78,24 +97,12 @@ class RunView(BaseScreen):
         """All parts; which of them are shown depends on the size."""
         yield self.header
         yield self.tabs
-        with Horizontal(id="body"):
-            with Vertical(id="main"):
-                yield self.conversation
-                yield self.find
-                yield self.events
-                yield self.strip
-                yield self.approval
-                yield self.edge
-                yield self.notices
-                yield self.composer
-                yield self.policy
-            yield self.side
+        yield self.columns
         yield self.footer
         yield self.too_small
 
     def on_mount(self) -> None:
         """Show the empty screen at once; data comes after the first paint."""
-        self.events.display = False
         self.notices.show(())
         self._take_form(form_for(self.app.size.width, self.app.size.height))
         self.bindings_updated_signal.subscribe(self, self.learn_keys)
@@ -131,7 +138,7 @@ class RunView(BaseScreen):
     def _show(self, batch: Batch) -> None:
         self.newest = batch
         self.conversation.show_state(batch.state)
-        self.events.show(EventsView(tuple(batch.state.feed), batch.state.events))
+        self.events.show(EventsView.of(batch.state))
         self.approval.show(self._approvals(batch))
         self.settle(batch)
         self.represent()
@@ -151,13 +158,40 @@ class RunView(BaseScreen):
         interrupting = self.steering.interrupting(self.newest.state)
         shown_now = present(self.newest, self.look, self.source.project, now, interrupting=interrupting)
         self.presented = shown_now
+        self._look_for_alerts(shown_now)
         self.header.show(shown_now.header)
-        self.side.show(shown_now.side)
-        self.strip.show(shown_now.side)
-        self.notices.show(shown_now.notices)
+        side = flashed(shown_now.side, self._flash)
+        self.side.show(side)
+        self.strip.show(side)
         self.policy.show(self.newest.state.approve)
         self.show_hints()
         self._keep_time(shown_now.status)
+
+    def _look_for_alerts(self, shown: Presented) -> None:
+        """Call the person where something has come about, and mark it for a second."""
+        assert self.newest is not None
+        before = self._standing
+        self._standing = standing(self.newest.state, shown.status, shown.side.guards, shown.header.needs)
+        found = alerts(before, self._standing) if before is not None else ()
+        if not found:
+            return
+        over = shown.header.ended or self.look.t("state.dead")
+        lines = [over if alert == "ended" else self.look.t(f"alert.{alert}") for alert in found]
+        self.post_message(self.Alerted(tuple(f"{shown.header.title}: {line}" for line in lines)))
+        if self._motion:
+            self._flash = found
+            if self._flash_end is not None:
+                self._flash_end.stop()
+            self._flash_end = self.set_timer(FLASH_S, self._end_flash)
+
+    def _end_flash(self) -> None:
+        self._flash, self._flash_end = (), None
+        self.represent()
+
+    def on_composer_written(self, event: Composer.Written) -> None:
+        """It may have become too large, or small enough again."""
+        event.stop()
+        self._show_notices()
 
     def _say_opening(self) -> None:
         if self.newest is None:
@@ -195,16 +229,15 @@ class RunView(BaseScreen):
     def _take_form(self, form: Form) -> None:
         self.form = form
         self.too_small.display = form.too_small
-        self.query_one("#body").display = self.header.display = not form.too_small
+        self.columns.display = self.header.display = not form.too_small
         self.tabs.display = form.tabs and not form.too_small
         self.footer.display = form.footer and not form.too_small
-        self.side.display = form.side > 0
-        self.side.styles.width = form.side or 1
+        self.columns.take(form)
+        self.tabs.choose(self.columns.visible_tabs)
         self.strip.display = form.strip > 0
         self.strip.styles.height = form.strip or 1
-        self.edge.display = form.roomy or (self.look.glyphs.ascii and form.footer)
+        self.edge.display = form.roomy or (self.look.flat and form.footer)
         self.policy.display = form.roomy
-        self.notices.set_room(form.notices)
         self.composer.set_rows(form.composer)
         self.fit_approval()
         self.show_hints()
@@ -219,19 +252,22 @@ class RunView(BaseScreen):
 
     @property
     def tab(self) -> str:
-        """The tab that is shown."""
-        return self.tabs.active
+        """The tab that is shown; where there are three columns, the one that was chosen last."""
+        return self.columns.tab
 
     def choose_tab(self, tab: str) -> None:
         """Show a tab, with the focus in it unless something is being written."""
         typing = self.area == "composer"
-        if tab != "conversation":
+        pane = self.columns.choose(tab) or self.conversation
+        if "main" not in self.columns.shown:
             self.find.action_close()
-        self.tabs.choose(tab)
-        self.conversation.display = tab == "conversation"
-        self.events.display = tab == "events"
+        self.columns_changed()
         if not typing:
-            (self.events if tab == "events" else self.conversation).focus()
+            pane.focus()
+
+    def columns_changed(self) -> None:
+        """Say which tabs are on screen now, and which keys work."""
+        self.tabs.choose(self.columns.visible_tabs)
         self.show_hints()
 
     # -- footer -------------------------------------------------------------------------------------------------------
@@ -244,6 +280,8 @@ class RunView(BaseScreen):
             return "composer"
         if self.events.has_focus:
             return "events"
+        if self.events.field.typing:
+            return "events_field"
         if self.find.entry.has_focus:
             return "find"
         return "side" if self.side.has_focus else "conversation"
@@ -252,13 +290,30 @@ class RunView(BaseScreen):
         """The footer's keys for where the focus is."""
         running = self.newest is not None and self.newest.state.turn_open
         needs = self.presented is not None and self.presented.header.needs > 0
-        keys = hints(self.area, self.look, self._keys, needs=needs, running=running, home=self.has_home)
+        columns = 1 + bool(self.form.middle) + bool(self.form.side)
+        keys = hints(
+            self.area, self.look, self._keys, needs=needs, running=running, home=self.has_home, columns=columns
+        )
         tab = "" if self.form.tabs else f"{TABS.index(self.tab) + 1}/{len(TABS)}"
         self.footer.show(FooterView(keys, self.look.t("esc.armed") if self._armed else "", tab))
+        self._show_notices()
+
+    def _show_notices(self) -> None:
+        """What the person must know now, of what is about to be sent too; without a footer also that the next esc
+        interrupts.
+        """
+        armed = self._armed and not self.form.footer
+        lines = (Line(self.look.t("esc.armed"), "warn"),) if armed else ()
+        self.notices.set_room(max(self.form.notices, len(lines)))
+        if self.presented is not None and self.newest is not None:
+            draft = draft_notices(self.composer.entry.weight, self.newest.state.context, self.look)
+            self.notices.show((*lines, *draft, *self.presented.notices))
 
     # -- look ---------------------------------------------------------------------------------------------------------
     def set_look(self, look: Look) -> None:
         """Take another look everywhere."""
         super().set_look(look)
-        self.conversation.set_palette(look.palette)
+        self.conversation.set_look(look.palette, look.strings)
         self.approval.set_look(look)
+        self.represent()
+        self.show_hints()

@@ -9,6 +9,7 @@ from rich.style import Style
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.geometry import Size
+from textual.message import Message
 from textual.strip import Strip
 from textual.widgets import TextArea
 
@@ -47,6 +48,9 @@ class Prompt(Pane):
 class Composer(Vertical):
     """The prompt sign and the text, with offers above it; its height follows them."""
 
+    class Written(Message):
+        """The text changed."""
+
     def __init__(self, look: Look, paths: Callable[[], Sequence[str]] | None = None) -> None:
         """``paths`` reads the paths of the project, in a thread."""
         super().__init__(id="composer")
@@ -71,7 +75,7 @@ class Composer(Vertical):
     def set_look(self, look: Look) -> None:
         """Take another look."""
         self.prompt.set_look(look)
-        self.entry.look = look
+        self.entry.set_look(look)
 
     def set_rows(self, most: int) -> None:
         """Let it grow to ``most`` rows."""
@@ -96,6 +100,7 @@ class Composer(Vertical):
         event.stop()
         self.entry.offer()
         self.fit_rows()
+        self.post_message(self.Written())
 
     def on_resize(self) -> None:
         """It wraps in another width."""

@@ -9,6 +9,7 @@ from geode_tui.core import format as fmt
 from geode_tui.core.usage import Usage
 from geode_tui.tui.look import Look
 from geode_tui.tui.rows import fit
+from geode_tui.tui.widgets.gauge import chip
 from geode_tui.tui.widgets.plots import sparkline, thin_bar
 from geode_tui.view.selectors import cache_hit
 from geode_tui.view.state import Money, RoundFigures, RunState
@@ -27,6 +28,8 @@ class CostView(msgspec.Struct, frozen=True):
     rounds: tuple[RoundFigures, ...]
     hit: float | None
     simulated: bool
+    flash: bool = False
+    """Whether 80 % of the budget were reached just now."""
 
 
 def cost_view(state: RunState) -> CostView:
@@ -49,9 +52,11 @@ def session_parts(view: CostView, look: Look) -> list[Segment]:
     if view.simulated:
         parts.append(Segment(f" {look.t('cost.simulated')}", palette.style(palette.warn, bold=True)))
     if view.budget:
+        percent = fmt.percent(view.money.cost_micro, view.budget)
         parts += [
             Segment(f" {look.t('cost.of', budget=fmt.money(view.budget))}", muted),
-            Segment(f"  {fmt.percent(view.money.cost_micro, view.budget)}"),
+            Segment("  "),
+            chip(look, percent, palette.warn) if view.flash else Segment(percent),
         ]
     return parts
 
@@ -85,6 +90,9 @@ def cost_rows(view: CostView, look: Look, width: int, *, plot: bool) -> list[tup
         text = look.t("cost.unpriced", n=view.money.unpriced_calls)
         mark = Segment(f"{look.glyphs.warning} ", look.palette.style(look.palette.warn))
         rows.append(([mark, Segment(text)], []))
+    if view.money.equivalent_micro:
+        text = look.t("cost.equivalent", amount=fmt.money(view.money.equivalent_micro))
+        rows.append(([Segment(text, muted)], []))
     if view.money.failed_micro:
         rows.append(([Segment(look.t("cost.failed", amount=fmt.money(view.money.failed_micro)), muted)], []))
     return rows

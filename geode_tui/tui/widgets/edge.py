@@ -23,7 +23,7 @@ class Edge(Pane):
 
     def build(self, size: Size) -> list[Strip]:
         """The row."""
-        return [Strip([Segment(("-" if self.look.glyphs.ascii else " ") * size.width, self.plane)])]
+        return [Strip([Segment(("-" if self.look.flat else " ") * size.width, self.plane)])]
 
 
 class PolicyLine(Pane):

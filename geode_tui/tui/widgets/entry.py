@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from textual import events
 from textual.binding import Binding, BindingType
@@ -29,9 +29,26 @@ FRESH_S = 10.0
 _PASTE_MARKS = ("\x1b[200~", "\x1b[201~")
 
 
+def roughly_tokens(text: str) -> int:
+    """Four characters a token, and one for each of three bytes or more: to warn by, not to count with. A megabyte takes
+    a millisecond.
+    """
+    wide = (len(text.encode()) - len(text)) // 2
+    return wide + (len(text) - wide) // 4
+
+
+class Pasted(NamedTuple):
+    """A large paste, and about how many tokens it has."""
+
+    text: str
+    tokens: int
+
+
 class Entry(TextArea):
     """The text. Large pastes stand in it as chips."""
 
+    INVITES: ClassVar[str] = "composer.placeholder"
+    """The words that stand in it while it is empty."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "send", "Send", id="composer.send"),
         Binding("ctrl+j,alt+enter,shift+enter", "newline", "New line", id="composer.newline"),
@@ -54,11 +71,11 @@ class Entry(TextArea):
             show_line_numbers=False,
             compact=True,
             highlight_cursor_line=False,
-            placeholder=look.t("composer.placeholder"),
+            placeholder=look.t(self.INVITES),
         )
         self.cursor_blink = False
         self.look = look
-        self._pasted: dict[str, str] = {}
+        self._pasted: dict[str, Pasted] = {}
         self._history: list[str] = []
         self._at: int | None = None
         self._draft = ""
@@ -69,7 +86,6 @@ class Entry(TextArea):
         self._indexed_at: float | None = None
         self.searching = False
         """Whether what is written is looked for in earlier prompts; the draft is kept."""
-        self._usual = self.placeholder
         self._unwanted: Token | None = None
         """What the person wants no offers for."""
         self._burst = Burst()
@@ -80,7 +96,7 @@ class Entry(TextArea):
         """The text with every chip replaced by what was pasted."""
         text = self.text
         for chip, pasted in self._pasted.items():
-            text = text.replace(chip, pasted)
+            text = text.replace(chip, pasted.text)
         return text
 
     def put(self, text: str) -> None:
@@ -106,13 +122,22 @@ class Entry(TextArea):
         self.insert(self._chip(text) if len(text) > CHIP_FROM else clean(text))
 
     def _chip(self, text: str) -> str:
-        chip = self.look.t("composer.pasted", characters=fmt.tokens(len(text)))
-        number = 2
+        """What stands for a large paste: its size, and its number among others of that size."""
+        lines = text.count("\n") + (not text.endswith("\n"))
+        what = [fmt.size_bytes(len(text.encode()))]
+        what += [self.look.t("composer.lines", n=fmt.number(lines))] if lines > 1 else []
+        chip, number = self.look.t("composer.pasted", what=", ".join(what)), 2
         while chip in self._pasted:
-            chip = self.look.t("composer.pasted_again", characters=fmt.tokens(len(text)), n=number)
+            chip = self.look.t("composer.pasted", what=", ".join([*what, str(number)]))
             number += 1
-        self._pasted[chip] = text
+        self._pasted[chip] = Pasted(text, roughly_tokens(text))
         return chip
+
+    @property
+    def weight(self) -> int:
+        """About how many tokens the large pastes in the text have (see `roughly_tokens`)."""
+        text = self.text if self._pasted else ""
+        return sum(pasted.tokens for chip, pasted in self._pasted.items() if chip in text)
 
     def on_paste(self, event: events.Paste) -> None:
         """Insert what was pasted, without the marks that would end a paste early."""
@@ -121,7 +146,8 @@ class Entry(TextArea):
         text = event.text
         for mark in _PASTE_MARKS:
             text = text.replace(mark, "")
-        self._insert(text)
+        # Terminals send a carriage return for each newline of what is pasted.
+        self._insert(text.replace("\r\n", "\n").replace("\r", "\n"))
 
     # -- history ------------------------------------------------------------------------------------------------------
     def seed(self, inputs: Iterable[str]) -> None:
@@ -199,6 +225,11 @@ class Entry(TextArea):
         self.suggestions.close()
         return True
 
+    def set_look(self, look: Look) -> None:
+        """Take another look."""
+        self.look = look
+        self.placeholder = look.t("composer.search" if self.searching else self.INVITES)
+
     def action_search(self) -> None:
         """Look for an earlier prompt with what is written from now on; again: the one before."""
         if self.searching:
@@ -206,14 +237,14 @@ class Entry(TextArea):
             return
         self._draft = self.whole_text()
         self.searching = True
-        self._usual, self.placeholder = self.placeholder, self.look.t("composer.search")
+        self.placeholder = self.look.t("composer.search")
         self.clear_text()
         self.offer()
 
     def _end_search(self, prompt: str | None = None) -> None:
         """Back to writing: with ``prompt``, or the draft."""
         self.searching = False
-        self.placeholder = self._usual
+        self.placeholder = self.look.t(self.INVITES)
         self.suggestions.close()
         self.put(self._draft if prompt is None else prompt)
 
@@ -284,8 +315,13 @@ class Entry(TextArea):
     def _end_burst(self) -> None:
         """A burst is over: a paste goes in as one, anything else as if it were typed now."""
         self._burst_timed = False
+        passed = self._burst.passed
         text, pasted = self._burst.release()
         if pasted:
+            row, column = self.cursor_location
+            if self.document.get_line(row)[:column].endswith(passed):  # one undo takes all of it away
+                self.delete((row, column - len(passed)), (row, column))
+                text = passed + text
             self._insert(text)
             return
         first, *more = text.split("\n")

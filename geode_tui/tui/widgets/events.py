@@ -1,226 +1,224 @@
-"""The Events tab: the newest rows of the log as they arrive, at most five repaints a second."""
+"""The Events tab: the log as it grows and as far back as it goes, at most five repaints a second."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from datetime import datetime
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar
 
 import msgspec
 from rich.segment import Segment
+from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
+from textual.message import Message
 from textual.strip import Strip
-from textual.timer import Timer
 
 from geode_tui.core import format as fmt
 from geode_tui.core.events import EventRow
-from geode_tui.tui.cells import pad
+from geode_tui.tui.event_window import FLOORS, goal_of
 from geode_tui.tui.keys import letter
 from geode_tui.tui.look import Look
-from geode_tui.tui.rows import chop, row
-from geode_tui.tui.widgets.pane import Pane
-from geode_tui.view.event_line import event_level, event_line
+from geode_tui.tui.rows import row
+from geode_tui.tui.source import EventSource
+from geode_tui.tui.widgets.event_log import EventLog, EventsView
+from geode_tui.tui.widgets.event_rows import EventLines
+from geode_tui.tui.widgets.field import Field
 
-PERIOD_S = 0.2
-HEAD_ROWS = 3
-"""Heading, a blank row, column names."""
-OPEN_BYTES = 65_536
-"""Most characters of a payload that is opened."""
+__all__ = ["EventsPane", "EventsView"]
 
-Filter: TypeAlias = Literal["all", "warning", "error"]
-FILTERS: tuple[Filter, ...] = ("all", "warning", "error")
-_ADMITS = {"all": {"info", "warning", "error"}, "warning": {"warning", "error"}, "error": {"error"}}
+ROOMY_FROM = 16
+"""Rows of the pane from which a blank one stands above the names of the columns."""
+WHEEL = 3
 
 
-class EventsView(msgspec.Struct, frozen=True):
-    """The newest rows, oldest first, and how many events there are in all."""
-
-    feed: tuple[EventRow, ...]
-    total: int
-
-
-class EventsPane(Pane, can_focus=True):
-    """See the module. The cursor stays on its event while new ones arrive; at the end it follows them."""
+class EventsPane(EventLog, can_focus=True):
+    """See the module."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(letter("j", "down"), "move(1)", "Next event", id="events.down"),
         Binding(letter("k", "up"), "move(-1)", "Event before", id="events.up"),
         Binding("pagedown,ctrl+d", "page(1)", "A page down", id="events.page_down"),
         Binding("pageup,ctrl+u", "page(-1)", "A page up", id="events.page_up"),
-        Binding(letter("g", "home"), "first", "Oldest event kept", id="events.first"),
+        Binding("home", "first", "The run's first event", id="events.first"),
         Binding("G,end", "last", "Newest event, and follow", id="events.last"),
         Binding("enter", "open_row", "Open or close the payload", id="events.open"),
         Binding("space", "pause", "Pause or go on", id="events.pause"),
         Binding(letter("l"), "level", "Filter by level", id="events.level"),
+        Binding(letter("n"), "names", "Choose the names that are shown", id="events.names"),
+        Binding("slash", "search", "Show only events that hold a text", id="events.search"),
+        Binding(letter("g"), "jump", "Jump to an event, a round or a turn", id="events.jump"),
+        Binding(letter("m"), "want('message')", "Show its message in the conversation", id="events.message"),
+        Binding(letter("v"), "want('view')", "View all of the payload", id="events.view"),
+        Binding(letter("y"), "want('copy')", "Copy the event", id="events.copy"),
+        Binding(letter("e"), "want('export')", "Export the events that are shown", id="events.export"),
     ]
 
-    def __init__(self, look: Look, *, id: str = "events") -> None:  # noqa: A002  Textual's own name
-        super().__init__(look, id=id)
-        self._view = EventsView((), 0)
-        self._next: EventsView | None = None
-        self._painted_at = 0.0
-        self._due: Timer | None = None
-        self.paused = False
-        self.filter: Filter = "all"
-        self.opened: EventRow | None = None
-        self._cursor: int | None = None
-        """Event id under the cursor; None follows the newest."""
-        self._top = 0
+    ASKS = frozenset({"events.search", "events.jump"})
 
-    # -- data ---------------------------------------------------------------------------------------------------------
-    def show(self, view: EventsView) -> None:
-        """Take a newer state: painted now, or when the period is over; the last one always is."""
-        if view == (self._next or self._view):
-            return
-        self._next = view
-        if self.paused or not self.display or self._due is not None:
-            return
-        wait = self._painted_at + PERIOD_S - time.monotonic()
-        if wait <= 0:
-            self._paint()
-        else:
-            self._due = self.set_timer(wait, self._paint)
+    class Wanted(Message):
+        """The screen shall do something with ``event``, the one under the cursor: show its ``message``, ``view`` its
+        payload or ``copy`` it; or ``export`` all that are shown, or let ``names`` be chosen.
+        """
 
-    def _paint(self) -> None:
-        self._due = None
-        if self._next is not None and not self.paused:
-            self._view, self._next = self._next, None
-        self._painted_at = time.monotonic()
-        self.repaint()
+        def __init__(self, what: str, event: EventRow | None = None) -> None:
+            super().__init__()
+            self.what = what
+            self.event = event
 
-    def on_show(self) -> None:
-        """Catch up with what came while another tab was shown."""
-        self._paint()
-
-    @property
-    def rows(self) -> list[EventRow]:
-        """The rows that the filter lets through."""
-        if self.filter == "all":
-            return list(self._view.feed)
-        admitted = _ADMITS[self.filter]
-        return [r for r in self._view.feed if event_level(r.event, r.payload) in admitted]
-
-    @property
-    def following(self) -> bool:
-        """Whether the newest event is under the cursor."""
-        return self._cursor is None and not self.paused
-
-    def _index(self, rows: Sequence[EventRow]) -> int:
-        if self._cursor is None:
-            return len(rows) - 1
-        return next((i for i, r in enumerate(rows) if r.id >= (self._cursor or 0)), len(rows) - 1)
+    def __init__(self, look: Look, source: EventSource, *, id: str = "events") -> None:  # noqa: A002  Textual's own name
+        super().__init__(look, source, id=id)
+        self.opened = False
+        """Whether the payload under the cursor is shown."""
+        self._head = 0
+        """Rows above the list."""
 
     # -- drawing ------------------------------------------------------------------------------------------------------
     def build(self, size: Size) -> list[Strip]:
-        """Heading, column names, a window of rows, and below them the payload that is open."""
-        rows = self.rows
-        out = [self._heading(size.width), self._row([], [], size.width)]
-        if not rows:
-            key = "events.empty" if not self._view.feed else "events.none_of_level"
-            return [*out, self._row([Segment(self.look.t(key))], [], size.width)]
-        payload = self._payload(size) if self.opened is not None else []
-        room = max(1, size.height - HEAD_ROWS - len(payload))
-        index = self._index(rows)
-        self._top = max(0, min(self._top, index, len(rows) - room), index - room + 1)
-        window = rows[self._top : self._top + room]
-        out.append(self._columns(size.width))
-        out += [self._line(r, selected=self._top + i == index, width=size.width) for i, r in enumerate(window)]
-        out += [self._row([], [], size.width)] * (room - len(window))
-        return out + payload
+        """Heading, filter, column names, a window of rows, and below them the payload that is open."""
+        blank, current = self._row([], [], size.width), self.current
+        head = [self._heading(size.width), self._filters(size.width)]
+        if current is None:
+            return [*head, blank, self._row([Segment(self._nothing())], [], size.width)]
+        lines = EventLines(self.look, size.width, self.has_focus or self.field.typing)
+        head += [blank] * (size.height >= ROOMY_FROM)
+        head.append(lines.heads())
+        self._head = len(head)
+        room = max(1, size.height - len(head) - (1 if self.field.display else 0))
+        payload: list[Strip] = []
+        if self.opened and room > 3:
+            payload = [blank, *lines.payload(current, self.look.line(self.source.session_id, 12), room // 2)]
+            room -= len(payload)
+        at = self.index
+        self._top = max(0, min(self._top, at, len(self.rows) - room), at - room + 1)
+        shown = self.rows[self._top : self._top + room]
+        list_ = [lines.line(event, selected=self._top + i == at) for i, event in enumerate(shown)]
+        return [*head, *list_, *[blank] * (room - len(shown)), *payload]
+
+    def _nothing(self) -> str:
+        if self.trouble:
+            return self.look.line(self.trouble)
+        if not self.view.feed:
+            return self.look.t("events.empty")
+        return "" if self.reading else self.look.t("events.none")
 
     def _row(self, left: Sequence[Segment], right: Sequence[Segment], width: int) -> Strip:
         return row(left, right, width, self.plane, self.look.glyphs.cut, margin=1)
 
     def _heading(self, width: int) -> Strip:
         palette, t = self.look.palette, self.look.t
-        accent = palette.style(palette.accent, bold=True, underline=self.has_focus)
-        count = t("events.newest", n=len(self._view.feed), all=fmt.number(self._view.total))
         state = "events.paused" if self.paused else "events.following" if self.following else "events.held"
-        color = palette.ok if self.following else palette.warn
         left = [
-            Segment(t("tab.events"), accent),
-            Segment(f"  {count}  ", palette.style(palette.muted)),
-            Segment(t(state), palette.style(color, bold=True)),
+            Segment(t("tab.events"), palette.style(palette.accent, bold=True, underline=self.has_focus)),
+            Segment(f" {fmt.number(self.view.total)}  "),
+            Segment(t(state), palette.style(palette.ok if self.following else palette.warn, bold=True)),
         ]
-        level = Segment(t(f"events.level_{self.filter}"), palette.style(bold=True))
-        return self._row(left, [Segment(f"{t('events.level')} ", palette.style(palette.muted)), level], width)
+        percent = self.read_percent
+        if self.trouble and self.rows:
+            left.append(Segment(f"  {self.look.line(self.trouble)}", palette.style(palette.crit)))
+        elif percent is not None:
+            left.append(Segment(f"  {t('find.searching', percent=percent)}", palette.style(palette.muted)))
+        right = [Segment(f"{t('events.level')} ", palette.style(palette.muted))]
+        for floor in FLOORS:
+            chosen = floor == self.filter.floor
+            style = palette.style(palette.text if chosen else palette.muted, bold=chosen, underline=chosen)
+            right += [Segment("  " if floor != FLOORS[0] else ""), Segment(t(f"events.level_{floor}"), style)]
+        return self._row(left, right, width)
 
-    def _columns(self, width: int) -> Strip:
-        muted = self.look.palette.style(self.look.palette.muted)
-        names = self.look.t("events.time"), self.look.t("events.round"), self.look.t("events.event")
-        return self._row(
-            [Segment(f" {pad(names[0], 12)} {pad(names[1], 4, right=True)}   {names[2]}", muted)], [], width
-        )
+    def _filters(self, width: int) -> Strip:
+        """What is looked for, and which names are hidden."""
+        palette, t = self.look.palette, self.look.t
+        wanted, hidden = self.filter.text, sorted(self.filter.hidden)
+        left = [Segment("/ ", palette.style(palette.accent, bold=True))]
+        if wanted:
+            left.append(Segment(self.look.line(wanted, 60), palette.style(palette.warn, bold=True)))
+        else:
+            left.append(Segment(t("events.search_hint"), palette.style(palette.muted)))
+        names = ", ".join(self.look.line(name, 40) for name in hidden)
+        some = t("events.hidden", names=names) if len(names) < width // 3 else t("events.hidden_many", n=len(hidden))
+        return self._row(left, [Segment(some, palette.style(palette.warn))] if hidden else [], width)
 
-    def _line(self, event: EventRow, *, selected: bool, width: int) -> Strip:
-        palette, glyphs = self.look.palette, self.look.glyphs
-        level = event_level(event.event, event.payload)
-        symbol, color = {"warning": (glyphs.warning, palette.warn), "error": (glyphs.failed, palette.crit)}.get(
-            level, (" ", palette.text)
-        )
-        lit = selected and self.has_focus
-        dim = palette.style(palette.text if lit else palette.muted)
-        at = datetime.fromtimestamp(event.ts).astimezone().strftime("%H:%M:%S.%f")[:12]
-        bar = Segment(glyphs.prompt if glyphs.ascii else " ", palette.style(palette.base, palette.accent, reverse=True))
-        cells = [
-            bar if lit else Segment(" "),
-            Segment(f"{at} {event.round or '-':>4} ", dim),
-            Segment(f"{symbol} ", palette.style(color, bold=True)),
-            Segment(f"{pad(self.look.line(event.event, 40), 24)} ", palette.style(palette.text, bold=level != "info")),
-            Segment(self.look.line(event_line(event.event, event.payload), 300), dim),
-        ]
-        fill = self.plane
-        if selected:
-            fill = palette.style(palette.text, palette.select if self.has_focus else palette.panel, reverse=lit)
-        return row(cells, [], width, fill, glyphs.cut, margin=1)
+    # -- filters ------------------------------------------------------------------------------------------------------
+    def action_level(self) -> None:
+        """The next level."""
+        floor = FLOORS[(FLOORS.index(self.filter.floor) + 1) % len(FLOORS)]
+        self.use(msgspec.structs.replace(self.filter, floor=floor))
 
-    def _payload(self, size: Size) -> list[Strip]:
-        assert self.opened is not None
-        palette = self.look.palette
-        fill = palette.style(palette.text, palette.surface)
-        title = f"{self.look.glyphs.open} {self.look.line(self.opened.event, 40)}"
-        where = self.look.t("events.where", id=self.opened.id, turn=self.opened.turn, round=self.opened.round)
-        head = [
-            Segment(title, palette.style(palette.accent, bold=True)),
-            Segment(f"  {where}", palette.style(palette.muted)),
-        ]
-        lines = chop(self.look.text(_pretty(self.opened.payload)), max(2, size.width - 4))
-        room = max(1, (size.height - HEAD_ROWS) // 2 - 1)
-        if len(lines) > room:
-            lines = [*lines[: room - 1], self.look.t("events.more_lines", n=len(lines) - room + 1)]
-        body = [[Segment(line, palette.style(palette.code))] for line in lines]
-        return [row(cells, [], size.width, fill, self.look.glyphs.cut, margin=2) for cells in [head, *body]]
+    def hide(self, names: frozenset[str]) -> None:
+        """Show no event of these names."""
+        self.use(msgspec.structs.replace(self.filter, hidden=names))
+
+    def look_for(self, text: str) -> None:
+        """Show only events that hold ``text``; empty: all."""
+        self.use(msgspec.structs.replace(self.filter, text=text))
+
+    def drop_search(self) -> bool:
+        """Look for nothing any more; False where nothing was looked for."""
+        looked = bool(self.filter.text)
+        self.look_for("")
+        return looked
+
+    def action_search(self) -> None:
+        """Ask what shown events must hold."""
+        self._ask("search", self.filter.text)
+
+    def action_jump(self) -> None:
+        """Ask where to go."""
+        self._ask("jump")
+
+    def _ask(self, purpose: str, text: str = "") -> None:
+        t = self.look.t
+        self.field.open(purpose, t(f"events.{purpose}"), t(f"events.{purpose}_hint"), text)
+        self.repaint()
+
+    def on_field_written(self, event: Field.Written) -> None:
+        """Narrow the list while one types."""
+        event.stop()
+        if event.purpose == "search":
+            self.look_for(event.text)
+
+    def on_field_entered(self, event: Field.Entered) -> None:
+        """To the list with what was found, or to the place that was named."""
+        event.stop()
+        goal = goal_of(event.text) if event.purpose == "jump" else None
+        if event.purpose == "jump" and goal is None:
+            self.post_message(self.Missed(self.look.t("events.no_goal")))
+            return
+        if goal is not None:
+            self.jump(goal)
+        self._leave_field()
+
+    def on_field_left(self, event: Field.Left) -> None:
+        """Back to the list; nothing is looked for any more."""
+        event.stop()
+        if event.purpose == "search":
+            self.look_for("")
+        self._leave_field()
+
+    def _leave_field(self) -> None:
+        self.field.close()
+        self.focus()
+        self.repaint()
 
     # -- keys ---------------------------------------------------------------------------------------------------------
     def action_move(self, rows: int) -> None:
         """Move the cursor; past the end it follows again."""
-        shown = self.rows
-        if shown:
-            at = self._index(shown) + rows
-            self._cursor = None if at >= len(shown) - 1 and rows > 0 else shown[max(0, at)].id
-        self._moved()
+        self.put(self.index + rows)
 
     def action_page(self, pages: int) -> None:
         """Move by a page."""
-        self.action_move(pages * max(1, self.size.height - HEAD_ROWS - 1))
+        self.action_move(pages * max(1, self.size.height - self._head - 1))
 
     def action_first(self) -> None:
-        """To the oldest row kept."""
-        shown = self.rows
-        self._cursor = shown[0].id if shown else None
-        self._moved()
+        """To the run's first event."""
+        self.go_to(1)
 
     def action_last(self) -> None:
         """To the newest, and follow."""
-        self._cursor = None
-        self._moved()
+        self.follow()
 
     def action_open_row(self) -> None:
-        """Open the payload under the cursor, or close it."""
-        shown = self.rows
-        self.opened = shown[self._index(shown)] if shown and self.opened is None else None
+        """Open the payload under the cursor, or close it; it goes with the cursor."""
+        self.opened = not self.opened
         self.repaint()
 
     def action_pause(self) -> None:
@@ -228,29 +226,38 @@ class EventsPane(Pane, can_focus=True):
         self.paused = not self.paused
         self._paint()
 
-    def action_level(self) -> None:
-        """The next filter."""
-        self.filter = FILTERS[(FILTERS.index(self.filter) + 1) % len(FILTERS)]
-        self.repaint()
+    def action_names(self) -> None:
+        """Choose which names are shown."""
+        self.post_message(self.Wanted("names"))
 
-    def _moved(self) -> None:
-        if self.opened is not None:
-            shown = self.rows
-            self.opened = shown[self._index(shown)] if shown else None
-        self.repaint()
+    def action_want(self, what: str) -> None:
+        """Have the screen do something with the event under the cursor."""
+        if self.current is not None:
+            self.post_message(self.Wanted(what, self.current))
 
-    def on_focus(self) -> None:
-        """Show the cursor."""
-        self.repaint()
+    # -- the mouse ----------------------------------------------------------------------------------------------------
+    def on_click(self, event: events.Click) -> None:
+        """Select the event under the pointer; a click on the selected one opens it. In the rows above the list: the
+        next level, the names that are hidden, what is looked for.
+        """
+        index = self._top + event.y - self._head
+        if event.y == 0:
+            self.action_level()
+        elif event.y == 1 and self.filter.hidden and event.x > self.size.width // 2:
+            self.action_names()
+        elif event.y == 1:
+            self.action_search()
+        elif event.y >= self._head and index < len(self.rows):
+            if index == self.index:
+                self.action_open_row()
+            self.put(index)
 
-    def on_blur(self) -> None:
-        """Show it faintly."""
-        self.repaint()
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Move on."""
+        event.stop()
+        self.action_move(WHEEL)
 
-
-def _pretty(payload: str) -> str:
-    text = payload[:OPEN_BYTES]
-    try:
-        return msgspec.json.format(text, indent=2)
-    except msgspec.DecodeError:
-        return text
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Move back."""
+        event.stop()
+        self.action_move(-WHEEL)

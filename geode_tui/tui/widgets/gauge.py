@@ -11,19 +11,30 @@ from textual.strip import Strip
 
 from geode_tui.core import format as fmt
 from geode_tui.core.events import ContextFigures
-from geode_tui.tui.cells import segments_width
+from geode_tui.tui.cells import width_of
 from geode_tui.tui.look import Look
 from geode_tui.tui.palette import GAUGE_KINDS, KIND_LETTERS
 from geode_tui.tui.rows import row
+from geode_tui.tui.widgets.plots import thin_bar
 from geode_tui.view.forecast import Forecast
-from geode_tui.view.selectors import Level, context_level
+from geode_tui.view.gauge import (
+    kind_name,
+    known,
+    level_of,
+    measured_text,
+    of_text,
+    outlook_texts,
+    parts_of,
+    percent_text,
+    provenance_text,
+)
+from geode_tui.view.selectors import Level
 
 SOFT_LIMIT = 200_000
 """Tokens above which tidying up is preferred (RUNTIME.md 2.4); marked only inside a larger window."""
 TICKS = (50, 70, 80, 90)
-LETTERS_FROM = 18
-LABELS_FROM = 34
-"""Least widths of a bar with letters and of one with all labels."""
+LABELS_FROM, LETTERS_FROM, BAR_FROM = 34, 18, 9
+"""Least widths of a bar with all labels, of one with letters, and of a bar at all."""
 
 
 class GaugeView(msgspec.Struct, frozen=True):
@@ -32,6 +43,8 @@ class GaugeView(msgspec.Struct, frozen=True):
     figures: ContextFigures | None
     error: float | None = None
     forecast: Forecast | None = None
+    flash: bool = False
+    """Whether a limit was crossed just now."""
 
 
 class Gauge(msgspec.Struct, frozen=True):
@@ -42,16 +55,12 @@ class Gauge(msgspec.Struct, frozen=True):
 
     # -- words --------------------------------------------------------------------------------------------------------
     def percent(self) -> str:
-        """``72 %``, ``~72 %`` when estimated, ``- %`` when not known."""
-        figures = self.view.figures
-        if figures is None or figures.budget <= 0:
-            return f"{self.look.glyphs.none} %"
-        return ("~" if _uncertain(figures) else "") + fmt.percent(figures.used, figures.budget)
+        """See `view.gauge.percent_text`."""
+        return percent_text(self.view.figures)
 
     def level(self) -> Level | None:
         """The state, None when not known."""
-        figures = self.view.figures
-        return None if figures is None or figures.budget <= 0 else context_level(figures)
+        return level_of(self.view.figures)
 
     def head(self, *, short: bool = False) -> list[Segment]:
         """Percent and state: a filled chip from the warning on. ``short`` leaves the word out."""
@@ -71,58 +80,35 @@ class Gauge(msgspec.Struct, frozen=True):
         figure = Segment(self.percent(), palette.style("" if level == "ok" else color, bold=True))
         word = symbol if short else f"{symbol} {self.look.t(f'gauge.{level}')}"
         if level == "ok" or short:
-            return [figure, Segment("  "), Segment(word, palette.style(color, bold=True))]
-        return [figure, Segment("  "), chip(self.look, f" {word} ", color)]
+            mark = chip(self.look, word, color, filled=self.view.flash and level != "ok")
+            return [figure, Segment("  "), mark]
+        return [figure, Segment("  "), chip(self.look, f" {word} ", color, filled=not self.view.flash)]
 
     def amount(self) -> list[Segment]:
         """``264.9k of 367.2k``."""
         palette, figures = self.look.palette, self.view.figures
         if figures is None:
             return []
-        key = "gauge.of_assumed" if figures.provenance == "unknown_fallback" else "gauge.of"
-        of = self.look.t(key, budget=fmt.tokens(figures.budget))
         return [
             Segment(fmt.tokens(figures.used), palette.style(bold=True)),
-            Segment(f" {of}", palette.style(palette.muted)),
+            Segment(f" {of_text(figures, self.look.strings)}", palette.style(palette.muted)),
         ]
 
     def measured(self) -> str:
-        """How the figure was got, and how far off the last estimate was."""
-        figures, error = self.view.figures, self.view.error
-        if figures is None:
-            return ""
-        if figures.measured == "confirmed" and error is not None:
-            return self.look.t("gauge.measured_off", error=f"{abs(error):.1f}")
-        return self.look.t(f"gauge.{figures.measured}")
+        """See `view.gauge.measured_text`."""
+        return measured_text(self.view.figures, self.view.error, self.look.strings)
 
     def provenance(self) -> str:
-        """Where the window's size comes from, and the reserve."""
-        figures = self.view.figures
-        if figures is None:
-            return self.look.t("gauge.empty")
-        source = (
-            self.look.t(f"provenance.{figures.provenance}")
-            if self.look.strings.has(f"provenance.{figures.provenance}")
-            else self.look.line(figures.provenance, 20)
-        )
-        return self.look.t(
-            "gauge.window", window=fmt.size(figures.window), source=source, reserve=fmt.size(figures.output_reserve)
-        )
+        """See `view.gauge.provenance_text`."""
+        return provenance_text(self.view.figures, self.look.strings)
 
     def outlook(self) -> list[Segment]:
-        """``critical in ~21 rounds  +3.1k a round``: the next limit that is not reached; empty without a forecast."""
-        palette, ahead = self.look.palette, self.view.forecast
-        if ahead is None:
+        """The next limit that is not reached, and the pace; empty without a forecast."""
+        palette = self.look.palette
+        what, pace = outlook_texts(self.view.forecast, self.look.strings)
+        if not what:
             return []
-        limits = (("warning", ahead.to_warning), ("critical", ahead.to_critical), ("full", ahead.to_full))
-        name, rounds = next(((n, r) for n, r in limits if r > 0), ("full", 0))
-        if not rounds:
-            return []
-        pace = self.look.t("gauge.pace", tokens=fmt.tokens(ahead.per_round))
-        return [
-            Segment(self.look.t(f"gauge.forecast_{name}", n=rounds), palette.style(bold=True)),
-            Segment(f"  {pace}", palette.style(palette.muted)),
-        ]
+        return [Segment(what, palette.style(bold=True)), Segment(f"  {pace}", palette.style(palette.muted))]
 
     # -- drawing ------------------------------------------------------------------------------------------------------
     def bar(self, width: int, *, letters: bool = True) -> Strip:
@@ -139,7 +125,7 @@ class Gauge(msgspec.Struct, frozen=True):
 
     def _free(self, text: str) -> Segment:
         palette = self.look.palette
-        shown = "." if text == " " and (self.look.glyphs.ascii or palette.no_color) else text
+        shown = "." if text == " " and self.look.flat else text
         return Segment(shown, palette.style(palette.text, palette.gauge["free"]))
 
     def _background(self, figures: ContextFigures, width: int) -> list[Segment]:
@@ -156,7 +142,7 @@ class Gauge(msgspec.Struct, frozen=True):
 
     def _place_parts(self, figures: ContextFigures, cells: list[Segment], *, letters: bool) -> None:
         palette, width = self.look.palette, len(cells)
-        plain = self.look.glyphs.ascii or palette.no_color
+        plain = self.look.flat
         at = 0
         for kind, edge in _edges(figures, width):
             color = palette.gauge.get(kind, palette.gauge["results"])
@@ -193,27 +179,56 @@ class Gauge(msgspec.Struct, frozen=True):
                 out.append((percent, f"{glyphs.tick}{percent}", palette.style(palette.muted)))
         return out
 
-    def soft_mark(self, width: int) -> list[Segment]:
-        """The row above the bar: where 200k lies, inside a larger window; else empty."""
-        figures = self.view.figures
-        if figures is None or figures.window <= SOFT_LIMIT or figures.budget <= SOFT_LIMIT:
+    def marks(self, width: int) -> list[Segment]:
+        """The row above the bar: where the soft limit and the bounds of prices lie inside the window. A mark whose
+        words would reach the next one keeps its figure only, or nothing but its pointer.
+        """
+        marks = self._marks(width)
+        out: list[Segment] = []
+        at = 0
+        for number, (column, texts, style) in enumerate(marks):
+            room = (marks[number + 1][0] - 1 if number + 1 < len(marks) else width) - column - 1
+            text = next((each for each in texts if width_of(each) <= room), "")
+            out += [Segment(" " * (column - at)), Segment(self.look.glyphs.open, style)]
+            out += [Segment(text, self.look.palette.style(self.look.palette.muted))] if text else []
+            at = column + 1 + width_of(text)
+        return out
+
+    def _marks(self, width: int) -> list[tuple[int, tuple[str, ...], Style]]:
+        """(column, words from the longest on, style of the pointer), from left to right, each in a cell of its own."""
+        figures, palette, t = self.view.figures, self.look.palette, self.look.t
+        if figures is None or figures.window <= 0:
             return []
-        palette = self.look.palette
-        text = self.look.t("gauge.soft", limit=fmt.size(SOFT_LIMIT))
-        mark = [
-            Segment(self.look.glyphs.open, palette.style(palette.warn)),
-            Segment(text, palette.style(palette.muted)),
-        ]
-        column = round(SOFT_LIMIT / figures.window * width)
-        column = max(0, min(column, width - segments_width(mark)))
-        return [Segment(" " * column), *mark]
+        wanted = [(tokens, "gauge.tier", palette.warn) for tokens in figures.price_tiers if tokens < figures.budget]
+        if figures.window > SOFT_LIMIT and figures.budget > SOFT_LIMIT:
+            wanted.append((SOFT_LIMIT, "gauge.soft", palette.warn))
+        made: list[tuple[int, tuple[str, ...], Style]] = []
+        edge = width
+        for tokens, key, color in sorted(wanted, reverse=True):
+            size = fmt.size(tokens)
+            texts = (t(key, limit=size), size)
+            column = min(round(tokens / figures.window * width), edge - 1)
+            if not made:  # nothing stands behind it: it may begin earlier so that all of it fits
+                column = min(column, width - 1 - width_of(texts[0]))
+            if column < 0:
+                continue
+            made.insert(0, (column, texts, palette.style(color)))
+            edge = column
+        return made
+
+    def thin(self, width: int) -> list[Segment]:
+        """As a row of dots, for lists and where a bar has no room: filled by percent of the budget."""
+        figures = known(self.view.figures)
+        if figures is None:
+            return [Segment(" " * width)]
+        return thin_bar(self.look, figures.used, figures.budget, width)
 
     def legend(self, width: int) -> list[list[Segment]]:
         """The parts, largest first, in two columns (one below 34 cells); parts of nothing are left out."""
         figures = self.view.figures
         if figures is None:
             return []
-        kinds = sorted(((k, n) for k, n in figures.parts.items() if n > 0), key=lambda pair: -pair[1])
+        kinds = parts_of(figures)
         columns = 2 if width >= LABELS_FROM else 1
         cell = (width - 4 * (columns - 1)) // columns
         rows: list[list[Segment]] = []
@@ -228,7 +243,7 @@ class Gauge(msgspec.Struct, frozen=True):
     def _legend_cell(self, kind: str, count: int, width: int) -> list[Segment]:
         palette = self.look.palette
         color = palette.gauge.get(kind, palette.gauge["results"])
-        name = self.look.t(f"kind.{kind}") if self.look.strings.has(f"kind.{kind}") else self.look.line(kind, 12)
+        name = kind_name(kind, self.look.strings)
         swatch = Segment(KIND_LETTERS.get(kind, "+"), palette.style(palette.ink(color), color, bold=True))
         left = [swatch, Segment(f" {name}", palette.style(palette.muted))]
         strip = row(
@@ -237,13 +252,11 @@ class Gauge(msgspec.Struct, frozen=True):
         return list(strip)
 
 
-def chip(look: Look, text: str, color: str) -> Segment:
-    """A filled word; without colours it is reversed."""
+def chip(look: Look, text: str, color: str, *, filled: bool = True) -> Segment:
+    """A filled word, which without colours is reversed; one that is not ``filled`` is bold in the same colour."""
+    if not filled:
+        return Segment(text, look.palette.style(color, bold=True))
     return Segment(text, look.palette.style(look.palette.ink(color), color, bold=True, reverse=True))
-
-
-def _uncertain(figures: ContextFigures) -> bool:
-    return figures.measured == "estimated" or figures.provenance == "unknown_fallback"
 
 
 def _edges(figures: ContextFigures, width: int) -> list[tuple[str, int]]:

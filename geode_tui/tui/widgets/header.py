@@ -20,7 +20,7 @@ from geode_tui.tui.look import Look
 from geode_tui.tui.rows import GAP, row
 from geode_tui.tui.widgets.gauge import chip
 from geode_tui.tui.widgets.marks import state_mark
-from geode_tui.tui.widgets.pane import Pane
+from geode_tui.tui.widgets.paced import Paced
 from geode_tui.view.selectors import Status
 
 SHORT_BELOW = 60
@@ -43,12 +43,13 @@ class HeaderView(msgspec.Struct, frozen=True):
     interrupting: bool = False
 
 
-class Header(Pane):
-    """See the module. ``frame`` is the spinner's frame."""
+class Header(Paced):
+    """See the module. ``frame`` is the spinner's frame. Round and time are paced; all else shows at once."""
 
     def __init__(self, look: Look, *, id: str = "header") -> None:  # noqa: A002  Textual's own name
         super().__init__(look, id=id)
         self._view: HeaderView | None = None
+        self._newest: HeaderView | None = None
         self._frame = 0
 
     @property
@@ -59,9 +60,17 @@ class Header(Pane):
 
     def show(self, view: HeaderView) -> None:
         """Show ``view``; nothing is painted where nothing changed."""
-        if view != self._view:
-            self._view = view
-            self.repaint()
+        if view == self._newest:
+            return
+        self._newest = view
+        if self._view is None or _unpaced(view) != _unpaced(self._view):
+            self.repaint_now()
+        else:
+            self.repaint_soon()
+
+    def take_newest(self) -> None:
+        """See `Paced.take_newest`."""
+        self._view = self._newest
 
     def spin(self) -> None:
         """The spinner's next frame."""
@@ -149,3 +158,7 @@ class Header(Pane):
         if width >= 110 and status.kind in {"idle", "ended"} and view.ended:
             return view.ended
         return t(f"state.{status.kind}")
+
+
+def _unpaced(view: HeaderView) -> HeaderView:
+    return msgspec.structs.replace(view, status=msgspec.structs.replace(view.status, round=0, elapsed_s=0))

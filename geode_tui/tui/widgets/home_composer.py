@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 from textual.message import Message
-from textual.widgets import TextArea
 
 from geode_tui.tui.look import Look
 from geode_tui.tui.widgets.composer import Composer, Entry
@@ -13,6 +13,8 @@ from geode_tui.tui.widgets.composer import Composer, Entry
 
 class HomeEntry(Entry):
     """See the module."""
+
+    INVITES: ClassVar[str] = "home.placeholder"
 
     class Moved(Message):
         """Up or down in an empty composer: ``step`` rows of the list."""
@@ -23,10 +25,6 @@ class HomeEntry(Entry):
 
     class Entered(Message):
         """Enter in an empty composer."""
-
-    def __init__(self, look: Look) -> None:
-        super().__init__(look)
-        self.placeholder = look.t("home.placeholder")
 
     def action_send(self) -> None:
         """Start a run with what is written, or open the row."""
@@ -53,15 +51,7 @@ class HomeEntry(Entry):
 class HomeComposer(Composer):
     """See the module."""
 
-    class Written(Message):
-        """The text changed."""
-
     def __init__(self, look: Look, paths: Callable[[], Sequence[str]]) -> None:
         super().__init__(look, paths)
         self.entry = HomeEntry(look)
         self.entry.paths = paths
-
-    def on_text_area_changed(self, event: TextArea.Changed) -> None:
-        """Tell the screen. Textual calls the base's handler by itself."""
-        event.stop()
-        self.post_message(self.Written())

@@ -49,8 +49,9 @@ class Notices(Pane):
 
     def set_room(self, rows: int) -> None:
         """Let it take at most ``rows`` rows."""
-        self._room = rows
-        self._resize()
+        if rows != self._room:
+            self._room = rows
+            self._resize()
 
     def show(self, lines: tuple[Line, ...]) -> None:
         """Say ``lines``; the height follows."""
@@ -65,7 +66,7 @@ class Notices(Pane):
         self.styles.height = height
 
     def build(self, size: Size) -> list[Strip]:
-        """The lines; the last row says how many are left out."""
+        """The lines; the last of several rows says how many are left out."""
         palette, glyphs = self.look.palette, self.look.glyphs
         marks = {
             "info": (glyphs.pending, palette.info),
@@ -73,13 +74,13 @@ class Notices(Pane):
             "crit": (glyphs.failed, palette.crit),
             "queued": (glyphs.prompt, palette.muted),
         }
-        shown = self._lines if len(self._lines) <= size.height else self._lines[: size.height - 1]
+        shown = self._lines if len(self._lines) <= size.height else self._lines[: max(1, size.height - 1)]
         out = []
         for line in shown:
             symbol, color = marks[line.tone]
             left = [Segment(f"{symbol} ", palette.style(color, bold=True)), Segment(line.text)]
             out.append(self._row(left, line.note, size.width))
-        if len(shown) < len(self._lines):
+        if len(shown) < min(len(self._lines), size.height):
             out.append(
                 self._row([Segment(self.look.t("notice.more", n=len(self._lines) - len(shown)))], "", size.width)
             )

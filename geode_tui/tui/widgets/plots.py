@@ -40,12 +40,30 @@ def sparkline(look: Look, values: Sequence[float], width: int, rows: int) -> lis
     shown = values[-2 * width :]
     peak = max(shown, default=0.0)
     steps = rows * LEVELS
-    heights = [max(1, round(value / peak * steps)) if peak else 1 for value in shown]
-    heights += [0] * (len(heights) % 2)
+    return _braille([max(1, round(value / peak * steps)) if peak else 1 for value in shown], width, rows)
+
+
+def columns(look: Look, values: Sequence[float], width: int, rows: int, top: float) -> list[str]:
+    """As `sparkline`, from nothing to ``top`` at the upper edge, and in ASCII as many rows high as wanted."""
+    shown = [min(1.0, value / top) for value in values]
+    if not look.glyphs.plot:
+        return _braille([max(1, round(share * rows * LEVELS)) for share in shown[-2 * width :]], width, rows)
+    levels = look.glyphs.plot
+    heights = [max(1, round(share * rows * len(levels))) for share in shown[-width:]]
+    lines = []
+    for level in range(rows - 1, -1, -1):
+        cells = (min(len(levels), height - level * len(levels)) for height in heights)
+        lines.append("".join(levels[cell - 1] if cell > 0 else " " for cell in cells).ljust(width))
+    return lines
+
+
+def _braille(heights: Sequence[int], width: int, rows: int) -> list[str]:
+    """Columns of so many dots each, two to a cell."""
+    paired = [*heights, *([0] * (len(heights) % 2))]
     lines = []
     for level in range(rows - 1, -1, -1):
         base = level * LEVELS
-        cells = [_cell(heights[i] - base, heights[i + 1] - base) for i in range(0, len(heights), 2)]
+        cells = [_cell(paired[i] - base, paired[i + 1] - base) for i in range(0, len(paired), 2)]
         lines.append("".join(cells).ljust(width))
     return lines
 

@@ -13,7 +13,6 @@ from geode_tui.tui.home_rows import HomeRow, cost, mark, word
 from geode_tui.tui.look import Look
 from geode_tui.tui.rows import GAP, row
 from geode_tui.tui.widgets.gauge import Gauge, GaugeView
-from geode_tui.tui.widgets.plots import thin_bar
 
 INDENT = 4
 LEAST_TITLE = 12
@@ -26,7 +25,7 @@ STAY = (2, 3, 0, 1)
 
 class RunLine(msgspec.Struct, frozen=True):
     """How a run's lines are drawn. ``words`` is the width of the state words, 0 where there is room for symbols only;
-    ``lit`` when keys work the list.
+    ``lit`` when keys work the list, ``marked`` when the person has marked it.
     """
 
     look: Look
@@ -34,6 +33,7 @@ class RunLine(msgspec.Struct, frozen=True):
     words: int
     chosen: bool
     lit: bool
+    marked: bool = False
 
     @property
     def age_width(self) -> int:
@@ -47,7 +47,8 @@ class RunLine(msgspec.Struct, frozen=True):
         palette, glyphs = self.look.palette, self.look.glyphs
         width = self.width - self.age_width
         symbol, color = mark(one, self.look)
-        left = [self._bar(), Segment(f" {pad(symbol, 2)}", palette.style(color, bold=True))]
+        pin = Segment(glyphs.pinned if self.marked else " ", palette.style(palette.accent, bold=True))
+        left = [self._bar(), pin, Segment(pad(symbol, 2), palette.style(color, bold=True))]
         room = width - INDENT - LEAST_TITLE
         if self.words:
             text = pad(word(one, self.look), self.words + GAP)
@@ -94,7 +95,7 @@ class RunLine(msgspec.Struct, frozen=True):
         state = one.run.state
         rounds = self.look.t("round.column", n=state.rounds_total) if state and state.rounds_total else ""
         figures = state.context if state else None
-        bar = thin_bar(self.look, figures.used, figures.budget, BAR) if figures else [Segment(" " * BAR)]
+        bar = Gauge(GaugeView(figures), self.look).thin(BAR)
         money = cut_end(cost(one, self.look), COST, self.look.glyphs.cut)
         columns = [
             [Segment(pad(rounds, ROUNDS, right=True), self._dim)],

@@ -12,21 +12,24 @@ from geode_tui.tui.cells import segments_width
 from geode_tui.tui.look import Look
 from geode_tui.tui.rows import fit, row
 from geode_tui.tui.widgets.cost import session_parts
-from geode_tui.tui.widgets.gauge import Gauge
+from geode_tui.tui.widgets.gauge import BAR_FROM, Gauge
 from geode_tui.tui.widgets.guards import guard_parts
-from geode_tui.tui.widgets.pane import Pane
+from geode_tui.tui.widgets.paced import Paced
 from geode_tui.tui.widgets.side import SideView
 
-LEAST_BAR = 9
-"""Cells below which no bar is drawn."""
+LEAST_BAR = 3
+"""Cells below which not even a row of dots is drawn."""
 
 
-class FigureStrip(Pane):
-    """See the module. It takes as many rows as its height says: one or two."""
+class FigureStrip(Paced):
+    """See the module. It takes as many rows as its height says: one or two. Figures are paced; what flashes shows at
+    once.
+    """
 
     def __init__(self, look: Look, *, id: str = "strip") -> None:  # noqa: A002  Textual's own name
         super().__init__(look, id=id)
         self._view: SideView | None = None
+        self._newest: SideView | None = None
 
     @property
     def plane(self) -> Style:
@@ -36,9 +39,17 @@ class FigureStrip(Pane):
 
     def show(self, view: SideView) -> None:
         """Show ``view``; nothing is painted where nothing changed."""
-        if view != self._view:
-            self._view = view
-            self.repaint()
+        if view == self._newest:
+            return
+        self._newest = view
+        if self._view is None or view.flashes != self._view.flashes:
+            self.repaint_now()
+        else:
+            self.repaint_soon()
+
+    def take_newest(self) -> None:
+        """See `Paced.take_newest`."""
+        self._view = self._newest
 
     def build(self, size: Size) -> list[Strip]:
         """One row with the bar, and a second one with forecast, cost, cache and time."""
@@ -54,8 +65,8 @@ class FigureStrip(Pane):
 
     def _with_bar(self, head: list[Segment], tail: list[Segment], gauge: Gauge, width: int) -> Strip:
         room = width - 2 - segments_width(head) - segments_width(tail) - 4
-        bar = [Segment("  "), *gauge.bar(room)] if room >= LEAST_BAR else []
-        return self._row([*head, *bar], tail, width)
+        bar = gauge.bar(room) if room >= BAR_FROM else gauge.thin(room) if room >= LEAST_BAR else []
+        return self._row([*head, Segment("  "), *bar], tail, width)
 
     def _upper(self, gauge: Gauge, width: int) -> Strip:
         return self._with_bar(gauge.head(), gauge.amount(), gauge, width)
@@ -76,7 +87,7 @@ class FigureStrip(Pane):
             text = self.look.t("cost.hit_short", percent=fmt.percent(view.cost.hit, 1))
             right.append([Segment(text, muted)])
         if session is not None:
-            right.append(guard_parts(session, self.look))
+            right.append(guard_parts(session, self.look, flash="session" in view.flash))
         left = gauge.outlook()[:1]
         if segments_width(left) + 2 + sum(segments_width(part) + 2 for part in right) > width - 2:
             left = []

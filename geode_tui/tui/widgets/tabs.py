@@ -29,7 +29,8 @@ class TabRow(Pane):
 
     def __init__(self, look: Look, *, id: str = "tabs") -> None:  # noqa: A002  Textual's own name
         super().__init__(look, id=id)
-        self.active = TABS[0]
+        self.shown: tuple[str, ...] = TABS[:1]
+        """The tabs on screen."""
 
     @property
     def plane(self) -> Style:
@@ -37,10 +38,11 @@ class TabRow(Pane):
         palette = self.look.palette
         return palette.style(palette.text, palette.panel)
 
-    def choose(self, tab: str) -> None:
-        """Mark ``tab`` as the one that is shown."""
-        self.active = tab
-        self.repaint()
+    def choose(self, tabs: tuple[str, ...]) -> None:
+        """Mark ``tabs`` as the ones that are shown."""
+        if tabs != self.shown:
+            self.shown = tabs
+            self.repaint()
 
     def build(self, size: Size) -> list[Strip]:
         """The one row."""
@@ -48,7 +50,7 @@ class TabRow(Pane):
         parts: list[Segment] = []
         for number, tab in enumerate(TABS, start=1):
             before, after = self._frame(tab)
-            if tab == self.active:
+            if tab in self.shown:
                 base = palette.base
                 parts.append(Segment(f"{before}{number} ", palette.style(palette.accent, base, bold=True)))
                 parts.append(
@@ -62,8 +64,7 @@ class TabRow(Pane):
         return [row(parts, [], size.width, self.plane, self.look.glyphs.cut)]
 
     def _frame(self, tab: str) -> tuple[str, str]:
-        plain = self.look.glyphs.ascii or self.look.palette.no_color
-        return ("[", "]") if plain and tab == self.active else (" ", " ")
+        return ("[", "]") if self.look.flat and tab in self.shown else (" ", " ")
 
     def on_click(self, event: events.Click) -> None:
         """Choose the tab under the pointer."""

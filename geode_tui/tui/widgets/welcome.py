@@ -81,6 +81,12 @@ class Welcome(Pane, can_focus=True):
         self._readiness, self.question, self.left_off = readiness, question, left_off
         self.repaint()
 
+    def update_ready(self, readiness: Readiness) -> None:
+        """More is known of what is ready; the question stays as it is."""
+        if readiness != self._readiness:
+            self._readiness = readiness
+            self.repaint()
+
     @property
     def asking(self) -> bool:
         """Whether the trust question waits for an answer."""

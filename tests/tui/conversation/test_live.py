@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from geode_tui.core.messages import Block, TextBlock, ThinkingBlock
 from geode_tui.core.text import Redactor, clean
 from geode_tui.log.rows import ChunkRow
 from geode_tui.tui.cells import chop_starts, line_starts
@@ -47,6 +48,38 @@ def whole(text: str, page: Canvas) -> list[str]:
         item = PieceItem(piece)
         lines += [""] * item.before + texts(item.draw(page))
     return lines
+
+
+@given(st.integers(0, len(SAMPLE)), st.integers(1, 40))
+def test_the_rest_of_an_answer_is_what_was_not_streamed_of_it(streamed: int, size: int) -> None:
+    page = canvas()
+    stream = Stream(page)
+    stream.feed("a thought", kind="thinking")
+    for at in range(0, streamed, size):
+        stream.feed(SAMPLE[at : min(at + size, streamed)], block=1)
+    rest = stream.answer.rest((ThinkingBlock("a thought"), TextBlock(SAMPLE)))
+    assert "".join(piece.text for piece in rest) == (SAMPLE[streamed:] if streamed else "")
+    for piece in rest:
+        stream.feed(piece.text, block=piece.block)
+    if streamed:
+        assert stream.lines()[-1] == whole(SAMPLE, page)[-1]
+
+
+@pytest.mark.parametrize(
+    "blocks",
+    [
+        (),
+        (ThinkingBlock("The end."),),
+        (TextBlock("Another text of the same length."),),
+        (TextBlock("The beg"),),
+        (TextBlock("The beginning" + " and more" * 1_000),),
+    ],
+)
+def test_an_answer_that_is_not_what_was_streamed_or_much_longer_has_no_rest(blocks: tuple[Block, ...]) -> None:
+    stream = Stream(canvas())
+    stream.feed("The ")
+    stream.feed("beginning")
+    assert stream.answer.rest(blocks) == ()
 
 
 @pytest.mark.parametrize("size", [1, 7, 25, 10_000])

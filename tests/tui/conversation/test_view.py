@@ -1,3 +1,4 @@
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -203,6 +204,7 @@ async def test_the_prompt_of_the_turn_in_view_stays_in_the_first_row() -> None:
     rows += [store.agent("\n\n".join(["an answer"] * 40), round=9, turn=2)]
     async with standing(store, rows) as (pilot, view):
         assert "And the second question" in screen(view)[0]
+        assert screen(view)[0].endswith(time.strftime("%H:%M", time.localtime(1_700_000_000)))
         assert view.stage is not None
         view.scroll_to(y=20, animate=False, immediate=True)
         await settled(pilot, view)
@@ -394,7 +396,7 @@ async def test_other_colours_repaint_without_moving_anything() -> None:
     async with standing(store, long_run(store, 6)) as (pilot, view):
         before = screen(view)
         light = palette(theme="geode-light")
-        view.set_palette(light)
+        view.set_look(light, view.strings)
         await settled(pilot, view)
         assert screen(view) == before
         colors = {s.style.bgcolor for s in view.render_line(3) if s.style}

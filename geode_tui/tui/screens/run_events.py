@@ -1,0 +1,90 @@
+"""What the run screen does for its Events tab: other panes, files, the clipboard."""
+
+from __future__ import annotations
+
+import asyncio
+from threading import Event
+
+from geode_tui.core import format as fmt
+from geode_tui.core.events import EventRow
+from geode_tui.tui.screens.modal import Choice, ReadScreen
+from geode_tui.tui.screens.names import NamesScreen
+from geode_tui.tui.screens.run_view import RunView
+from geode_tui.tui.source import SourceError
+from geode_tui.tui.widgets.event_rows import pretty
+from geode_tui.tui.widgets.events import EventsPane
+from geode_tui.view.event_line import event_about
+
+PALETTE = (("search", "/"), ("names", "n"), ("level", "l"), ("jump", "g"), ("pause", "space"), ("export", "e"))
+"""Actions of the tab that the palette names, and their keys."""
+
+
+class RunEvents(RunView):
+    """See the module."""
+
+    def on_events_pane_wanted(self, event: EventsPane.Wanted) -> None:
+        """Something is to be done with an event, or with all that are shown."""
+        event.stop()
+        if event.what == "export":
+            self.run_worker(self._export(), group="export", exclusive=True)
+        elif event.what == "names":
+            self.run_worker(self._choose_names(), group="names", exclusive=True)
+        elif event.event is not None and event.what == "message":
+            self._show_message(event.event)
+        elif event.event is not None:
+            text = self.look.text(pretty(event.event.payload))
+            if event.what == "view":
+                pairs = [("", line or " ") for line in text.split("\n")]
+                self.app.push_screen(ReadScreen(self.look, self.look.line(event.event.event, 60), pairs))
+            else:
+                self.app.copy_to_clipboard(text)
+                self.say(self.look.t("screen.copied"))
+
+    def on_event_log_missed(self, event: EventsPane.Missed) -> None:
+        """There is no such place."""
+        event.stop()
+        self.say(event.why)
+
+    def event_choices(self) -> list[Choice]:
+        """What the palette offers for the tab."""
+        return [Choice(f"events:{name}", self.look.t(f"palette.events_{name}"), key) for name, key in PALETTE]
+
+    async def do_event_choice(self, name: str) -> None:
+        """Show the tab and do what was chosen."""
+        self.choose_tab("events")
+        self.events.focus()
+        await self.events.run_action(name)
+
+    def _show_message(self, row: EventRow) -> None:
+        about = event_about(row)
+
+        def show() -> None:
+            if not self.conversation.show_message(about):
+                self.say(self.look.t("events.no_message"))
+
+        self.choose_tab("conversation")
+        self.conversation.focus()
+        self.call_after_refresh(show)
+
+    async def _choose_names(self) -> None:
+        try:
+            counts = await asyncio.to_thread(self.source.event_names)
+        except SourceError as error:
+            self.say(str(error), error=True)
+            return
+        hidden = self.events.filter.hidden
+        self.app.push_screen(
+            NamesScreen(self.look, counts, hidden), lambda chosen: self.events.hide(chosen or frozenset())
+        )
+
+    async def _export(self) -> None:
+        """The file is written in a thread, which gives up where the screen goes first."""
+        wanted, stop = self.events.filter, Event()
+        try:
+            done = await asyncio.to_thread(self.source.export_events, wanted.query, wanted.admits, stop)
+        except SourceError as error:
+            self.say(str(error), error=True)
+            return
+        finally:
+            stop.set()
+        self.say(self.look.t("events.exported", n=fmt.number(done.count), path=done.path))
