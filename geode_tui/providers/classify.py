@@ -62,6 +62,8 @@ _KIND_OF_CODE = {
     "1121": ErrorKind.AUTH,
     "1234": ErrorKind.SERVER,
     "1301": ErrorKind.BAD_REQUEST,
+    "content_filter": ErrorKind.BAD_REQUEST,
+    "content_policy_violation": ErrorKind.BAD_REQUEST,
     "1302": ErrorKind.RATE_LIMIT,
     "1303": ErrorKind.RATE_LIMIT,
     "1305": ErrorKind.OVERLOADED,

@@ -57,11 +57,8 @@ class Assembly:
             return self._started(index_in(event, "output_index"), object_in(event, "item"))
         if kind == "response.output_item.done":
             self._close(index_in(event, "output_index"), object_in(event, "item"))
-        elif kind in _ENDS:
-            return self._ended(object_in(event, "response"))
-        elif kind == "response.failed":
-            self._told(object_in(event, "response"))
-            raise ErrorEvent(self._response.get("error") or dict(self._response))
+        elif kind in _ENDS or kind == "response.failed":
+            return self._ended(object_in(event, "response"), failed=kind == "response.failed")
         elif kind == "error":
             raise ErrorEvent(event.get("error") or event)
         else:
@@ -123,8 +120,10 @@ class Assembly:
         """The number of the block at ``place`` of an item."""
         return self._numbers.setdefault((index, place), len(self._numbers))
 
-    def _ended(self, response: Mapping[str, Any]) -> list[StreamEvent]:
+    def _ended(self, response: Mapping[str, Any], *, failed: bool) -> list[StreamEvent]:
         self._told(response)
+        if failed or response.get("status") == "failed" or response.get("error"):
+            raise ErrorEvent(response.get("error") or dict(response))
         output = response.get("output")
         # An item that was cut by a limit need not have been closed on its own.
         for index, item in enumerate(output if isinstance(output, list) else ()):

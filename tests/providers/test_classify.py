@@ -150,6 +150,7 @@ def error(kind: str, message: str = "no", code: str | None = None) -> dict[str, 
             }.items()
         ),
         (400, {"error": {"code": "1301", "message": "unsafe content"}}, ErrorKind.BAD_REQUEST),
+        (200, {"code": "content_filter", "message": "blocked"}, ErrorKind.BAD_REQUEST),
         *(
             (400, {"error": {"message": message}}, ErrorKind.HISTORY_INVALID)
             for message in (

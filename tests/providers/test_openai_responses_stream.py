@@ -222,6 +222,11 @@ def test_an_answer_is_incomplete_without_its_last_event_or_with_an_open_item() -
             },
             {"code": "server_error", "message": "no"},
         ),
+        (
+            {"type": "response.completed", "response": {"status": "failed", "error": {"code": "content_filter"}}},
+            {"code": "content_filter"},
+        ),
+        ({"type": "response.failed", "response": {"id": "r"}}, {"id": "r"}),
         ({"type": "error", "code": "server_error", "message": "no"}, None),
         ({"type": "error", "error": {"code": "x"}}, {"code": "x"}),
     ],
