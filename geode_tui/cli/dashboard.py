@@ -9,18 +9,21 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
+from geode_tui.cli.blocks import BlockReader
 from geode_tui.cli.client import Client, fresh_session_id
 from geode_tui.cli.env import Env, refuse_inside
 from geode_tui.cli.errors import CliError
 from geode_tui.cli.event_source import StoreEvents
 from geode_tui.cli.leaving import killed, marked, report
 from geode_tui.cli.models import offered
+from geode_tui.cli.months import months_until
 from geode_tui.cli.options import Wishes, new_options
 from geode_tui.core.limits import RunOptions
 from geode_tui.core.text import scrub
@@ -30,6 +33,8 @@ from geode_tui.log.store import StoreError
 from geode_tui.log.transcript import Transcript
 from geode_tui.tui.completing import MOST_PATHS
 from geode_tui.tui.source import ModelChoice, SourceError
+from geode_tui.view.blocks import BlockEntry
+from geode_tui.view.cost import MonthCost
 from geode_tui.view.follow import Follower
 
 if TYPE_CHECKING:
@@ -37,6 +42,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+MOST_MONTHS = 24
+"""Months of the ledger that are read."""
 LISTING_S = 10.0
 """Seconds that listing a project's files may take."""
 
@@ -50,6 +57,7 @@ class StoreSource(StoreEvents):
         self.project = env.project.root.name
         self._client = Client(env, session_id)
         self._options = options
+        self._blocks = BlockReader()
         self._touched = 0.0
         self._terminal = sys.stdin.fileno() if sys.stdin.isatty() else None
 
@@ -96,6 +104,18 @@ class StoreSource(StoreEvents):
             self._client.send_raw(kind, msgspec.json.encode(body).decode(), key)
         except (CliError, StoreError) as error:
             raise SourceError(str(error)) from error
+
+    def blocks(self) -> tuple[BlockEntry, ...]:
+        """All blocks of the run's whole messages, in order. Raises `SourceError`."""
+        return self._read(lambda t: self._blocks.read(t, self.session_id)) if self._env.has_store() else ()
+
+    def months(self) -> tuple[MonthCost, ...]:
+        """The person's ledger by month: the present one, then those before it. Raises `SourceError`."""
+        present = f"{datetime.now().astimezone():%Y-%m}"
+        try:
+            return months_until(self._env.folders.usage, present, MOST_MONTHS)
+        except OSError as error:
+            raise SourceError(f"the ledger of {present} could not be read ({error.strerror})") from error
 
     def models(self) -> tuple[ModelChoice, ...]:
         """Every model that can be chosen; blocks while this machine's endpoints are asked."""

@@ -26,7 +26,7 @@ from geode_tui.log.transcript import Transcript
 from geode_tui.log.writer import Writer
 from geode_tui.routes.budget import budget_of, planning_reserve
 from geode_tui.routes.catalog import Catalog, Route
-from geode_tui.routes.prices import cost_micro
+from geode_tui.routes.rates import Rates
 from geode_tui.sources.base import Answer, Compacted, ForeignRun, Thread
 from geode_tui.sources.claude_code import read_claude_code
 from geode_tui.sources.detect import is_claude_code
@@ -92,8 +92,9 @@ def _line(entry: dict[str, Any]) -> str:
     cost = "unpriced" if entry["cost_usd"] is None else f"${entry['cost_usd']}"
     skipped = f", {entry['skipped']} rows skipped" if entry["skipped"] else ""
     state = "imported" if entry["changed"] else "unchanged"
+    compacted = f", {entry['compactions']} times compacted" if entry["compactions"] else ""
     return (
-        f"{entry['session_id']}  {state}: {fmt.number(entry['messages'])} messages, {entry['compactions']} compactions,"
+        f"{entry['session_id']}  {state}: {fmt.number(entry['messages'])} messages{compacted},"
         f" {cost}{skipped}  {entry['path']}"
     )
 
@@ -107,7 +108,7 @@ class Importer:
         self._transcript = Transcript(self._db, env.project.geode)
         self._catalog = Catalog()
         self._routes: dict[str, Route] = {}
-        self._prices: dict[str, int | None] = {}
+        self._rates = Rates()
 
     def close(self) -> None:
         """Close the store."""
@@ -120,7 +121,6 @@ class Importer:
         """
         file = _read(path)
         run = file.run
-        self._prices.clear()
         name = self._session_id(file)
         changed = self._mirror(file, name, run.main, run.title, own_file=True)
         agents = []
@@ -237,9 +237,7 @@ class Importer:
         """Micro-dollars of an answer; None where it has no figures or its model no price."""
         if answer.usage is None:
             return None
-        if answer.answer_id not in self._prices:
-            self._prices[answer.answer_id] = cost_micro(self._route(answer.model), answer.usage, answer.at)
-        return self._prices[answer.answer_id]
+        return self._rates.cost_micro(self._route(answer.model), answer.usage, answer.at)
 
     def _money(self, thread: Thread) -> dict[str, Any]:
         """Tokens, and dollars where any answer has a price."""

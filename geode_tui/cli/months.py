@@ -33,10 +33,10 @@ def month_cost(folder: Path, month: str) -> MonthCost:
     return MonthCost(month, total, by_model, by_purpose)
 
 
-def newest_months(folder: Path, most: int) -> tuple[MonthCost, ...]:
-    """The last ``most`` months that have a ledger, newest first."""
-    names = sorted((f.stem for f in folder.glob("*.jsonl") if is_month(f.stem)), reverse=True)
-    return tuple(month_cost(folder, name) for name in names[:most])
+def months_until(folder: Path, present: str, most: int) -> tuple[MonthCost, ...]:
+    """The month ``present``, and those before it that have a ledger, newest first; at most ``most``."""
+    names = sorted((f.stem for f in folder.glob("*.jsonl") if is_month(f.stem) and f.stem < present), reverse=True)
+    return tuple(month_cost(folder, name) for name in [present, *names][:most])
 
 
 def _money(entry: ledger.Entry) -> Money:

@@ -92,4 +92,5 @@ class Calibration:
 
 def _product(weights: Sequence[float], load: Sequence[float]) -> float:
     """The sum of each weight times its feature; what has no weight is left out."""
-    return math.fsum(map(mul, weights, load))
+    total: float = sum(map(mul, weights, load))
+    return total

@@ -102,15 +102,14 @@ class Tx:
 
     def complete_message(self, number: int, seq: int, message: Message, finish_reason: str, tokens: int | None) -> None:
         """Set an open message's content, drop its chunks, and say so."""
-        calls = [{"id": c.call_id, "name": c.name} for c in message.calls]
         self._db.execute(
             "UPDATE messages SET content=?, tool_calls=?, finish_reason=?, token_count=?, chars=?, status='complete'"
             " WHERE id=? AND status='open'",
-            (self._body(message), _json(calls) if calls else None, finish_reason, tokens, body_chars(message), number),
+            (self._body(message), _calls(message), finish_reason, tokens, body_chars(message), number),
         )
         self._one_changed("message", number)
         self._db.execute("DELETE FROM chunks WHERE message_id=?", (number,))
-        self.event(MessageCompleted(number, seq, "assistant", body_chars(message), calls=len(calls)))
+        self.event(MessageCompleted(number, seq, "assistant", body_chars(message), calls=len(message.calls)))
 
     def interrupt_message(self, number: int, seq: int) -> None:
         """Give up an open message: what was streamed stays readable, marked interrupted, and is never replayed."""
@@ -142,6 +141,21 @@ class Tx:
             ),
         )  # fmt: skip
         return self._db.last_insert_rowid(), seq
+
+    def add_answer(self, message: Message, finish_reason: str, tokens: int | None) -> tuple[int, int]:
+        """Append a whole answer that was streamed elsewhere, and say so. Returns (id, seq)."""
+        seq, chars = self.next_seq(), body_chars(message)
+        self._db.execute(
+            "INSERT INTO messages(session_id, seq, role, content, tool_calls, timestamp, token_count, finish_reason,"
+            " metadata, turn, round, chars) VALUES(?,?,?,?,?,?,?,?,?,?,?,?)",
+            (
+                self._writer.session_id, seq, message.role, self._body(message), _calls(message), self.now, tokens,
+                finish_reason, _meta(RowMeta(message.origin)), self.turn, self.round, chars,
+            ),
+        )  # fmt: skip
+        number = self._db.last_insert_rowid()
+        self.event(MessageCompleted(number, seq, message.role, chars, calls=len(message.calls)))
+        return number, seq
 
     def is_open(self, number: int) -> bool:
         """Whether a message still streams."""
@@ -288,6 +302,12 @@ class Writer:
 
 def _json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
+
+
+def _calls(message: Message) -> str | None:
+    """What a row's ``tool_calls`` says: ids and names."""
+    calls = [{"id": call.call_id, "name": call.name} for call in message.calls]
+    return _json(calls) if calls else None
 
 
 def _meta(meta: RowMeta) -> str:

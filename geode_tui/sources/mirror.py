@@ -98,7 +98,7 @@ class Mirror:
         self._answered: set[str] = set()
         self._summary_next = False
         self._before = 0.0
-        """When what stands before the next item was done."""
+        """When what stands before the next item was done: a result may be recorded before the end of its answer."""
         self._model = next((i.model for i in thread.items if isinstance(i, Answer) and i.usage), "")
         self._first = route(self._model)
         self._start = thread.items[0].at if thread.items else 0.0
@@ -163,7 +163,7 @@ class Mirror:
 
     # -- items --------------------------------------------------------------------------------------------------------
     def _item(self, tx: Tx, item: Item) -> None:
-        tx.now = item.at
+        tx.now = max(item.at, self._before)
         tx.turn, tx.round = (self._turn.number, self._turn.rounds) if self._turn else (self._turns, 0)
         match item:
             case Said() if item.message.role == "tool":
@@ -227,11 +227,9 @@ class Mirror:
         route = self._route(answer.model or self._model)
         tx.now = asked_at = self._before or answer.at
         tx.event(self._call_started(answer, route))
-        tx.now = answer.at
-        number, seq = tx.open_message()
         tx.now = max(tx.now, answer.ended_at)
         output = answer.usage.output_tokens if answer.usage else None
-        tx.complete_message(number, seq, answer.message, answer.stop_reason, output)
+        _, seq = tx.add_answer(answer.message, answer.stop_reason, output)
         self._messages += 1
         ended = self._call_ended(answer, route, seq, tx.now - asked_at)
         tx.event(ended)

@@ -32,7 +32,7 @@ from geode_tui.tui.screens.home import HomeScreen
 from geode_tui.tui.screens.run import RunScreen
 from geode_tui.tui.screens.run_view import RunView
 from geode_tui.tui.source import RunSource
-from geode_tui.tui.terminal import MODES, TerminalDriver, know_alt_enter
+from geode_tui.tui.terminal import MODES, TerminalDriver, know_alt_keys
 from geode_tui.tui.theme_watch import ThemeRead, ThemeWatch
 from geode_tui.tui.themes import DEFAULT, LoadedTheme, load_themes, without_planes
 
@@ -206,7 +206,7 @@ class GeodeApp(App[str]):
 
     def on_load(self) -> None:
         """Before the terminal is read."""
-        know_alt_enter()
+        know_alt_keys()
         asyncio.get_running_loop().set_exception_handler(self._callback_failed)
         self.app_resume_signal.subscribe(self, lambda _: self.action_redraw())
 

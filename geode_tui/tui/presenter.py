@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import ceil
 
 import msgspec
@@ -132,26 +131,3 @@ def _state_lines(state: RunState, status: Status, look: Look, *, busy: bool) -> 
         return detail
     line = f"{look.line(ending_line(state, look.strings))}   {look.t('notice.resume')}"
     return [Line(line, "warn"), *detail]
-
-
-def cost_lines(state: RunState, look: Look) -> list[str]:
-    """The cost as plain lines, for ``/cost``."""
-    money = state.money
-    mark = f" {look.t('cost.simulated')}" if state.simulated else ""
-    budget = state.limits.cost_budget_micro
-    of = f" {look.t('cost.of', budget=fmt.money(budget))}" if budget else ""
-    lines = [f"{look.t('cost.session')}  {fmt.money(money.cost_micro)}{mark}{of}"]
-    lines.append(look.t("cost.turn", amount=fmt.money(state.turn_money.cost_micro)))
-    lines += _table([(look.line(name, 40), part.cost_micro, part.calls) for name, part in state.by_model.items()], look)
-    lines += _table(
-        [(look.line(name, 40), part.cost_micro, part.calls) for name, part in state.by_purpose.items()], look
-    )
-    if money.equivalent_micro:
-        lines.append(look.t("cost.equivalent", amount=fmt.money(money.equivalent_micro)))
-    if money.unpriced_calls:
-        lines.append(look.t("cost.unpriced", n=money.unpriced_calls))
-    return lines
-
-
-def _table(rows: Sequence[tuple[str, int, int]], look: Look) -> list[str]:
-    return [f"  {name}  {fmt.money(micro)}  {look.t('cost.calls', n=calls)}" for name, micro, calls in rows]

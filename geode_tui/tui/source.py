@@ -11,6 +11,8 @@ import msgspec
 from geode_tui.core.events import EventRow
 from geode_tui.log.browse import PAGE, EventPage, EventQuery
 from geode_tui.log.rows import StoredMessage
+from geode_tui.view.blocks import BlockEntry
+from geode_tui.view.cost import MonthCost
 from geode_tui.view.follow import Batch
 
 
@@ -113,6 +115,14 @@ class RunSource(EventSource, Protocol):
 
     def send(self, kind: str, payload: Mapping[str, Any], key: str | None = None) -> None:
         """Write a command row, and start a worker where the command needs one. Raises `SourceError`."""
+        ...
+
+    def blocks(self) -> tuple[BlockEntry, ...]:
+        """All blocks of the run's whole messages, in order. Raises `SourceError`."""
+        ...
+
+    def months(self) -> tuple[MonthCost, ...]:
+        """The person's ledger by month: the present one, then those before it. Raises `SourceError`."""
         ...
 
     def models(self) -> tuple[ModelChoice, ...]:

@@ -53,7 +53,8 @@ async def _settled(
         app.clear_notifications()
         await pilot.pause(LOOK_S)
         lines = screen._compositor.render_strips()  # Textual has no public way to a screen's lines
-        read = screen.newest is not None and current(screen.newest) and not screen.conversation.busy
+        reading = screen.conversation.busy or screen.context.reading or screen.cost.reading
+        read = screen.newest is not None and current(screen.newest) and not reading
         if (read and lines == before) or time.monotonic() >= deadline:
             return lines
         before = lines

@@ -9,9 +9,9 @@ import signal
 import termios
 import threading
 from collections.abc import MutableMapping
-from enum import Enum
 from typing import IO, Any, cast
 
+import msgspec
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.drivers.linux_driver import LinuxDriver
 
@@ -27,16 +27,19 @@ LEAVING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
 """Signals that end the screen and nothing else. ctrl+c is a key here and sends none."""
 
 
-class _Key(Enum):
-    ALT_ENTER = "alt+enter"
+class _Key(msgspec.Struct, frozen=True):
+    """A key as Textual's table of sequences holds it."""
+
+    value: str
 
 
-def know_alt_enter() -> None:
-    """Let Textual 8.2.8 tell alt+enter (ESC CR) from enter: unknown to its table it reads as a plain enter, which would
-    send a message where a new line was meant.
+def know_alt_keys() -> None:
+    """Teach Textual 8.2.8 keys with alt (ESC, then the key) that it reads as something else: enter as a plain enter,
+    which would send a message where a new line was meant, and digits as letters of a Macintosh keyboard.
     """
     table = cast("MutableMapping[str, Any]", ANSI_SEQUENCES_KEYS)
-    table["\x1b\r"] = (_Key.ALT_ENTER,)
+    table["\x1b\r"] = (_Key("alt+enter"),)
+    table.update({f"\x1b{digit}": (_Key(f"alt+{digit}"),) for digit in "0123456789"})
 
 
 class _Output:

@@ -69,9 +69,7 @@ class BlockTable(msgspec.Struct, frozen=True):
 
 def block_table(entries: Sequence[BlockEntry], state: RunState) -> BlockTable:
     """The table of ``state`` from all blocks of its messages."""
-    return table_of(
-        entries, state.context, start=state.prompt_from, end=state.prompt_upto, newest=state.newest_seq
-    )
+    return table_of(entries, state.context, start=state.prompt_from, end=state.prompt_upto, newest=state.newest_seq)
 
 
 def table_of(

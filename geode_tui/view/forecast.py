@@ -36,12 +36,9 @@ class Forecast(msgspec.Struct, frozen=True):
     """
 
     per_round: int
-    to_warning: int
-    to_critical: int
-    to_full: int
-    warning: Span = Span(0, 0, 0)
-    critical: Span = Span(0, 0, 0)
-    full: Span = Span(0, 0, 0)
+    warning: Span
+    critical: Span
+    full: Span
     cost: Span | None = None
     round_s: Span | None = None
 
@@ -78,15 +75,11 @@ def forecast(
     def left(limit: int) -> Span:
         return _rounds_to(limit - figures.used, growth)
 
-    warning, critical, full = left(figures.warning), left(figures.critical), left(figures.budget)
     return Forecast(
         per_round=growth.likely,
-        to_warning=warning.likely,
-        to_critical=critical.likely,
-        to_full=full.likely,
-        warning=warning,
-        critical=critical,
-        full=full,
+        warning=left(figures.warning),
+        critical=left(figures.critical),
+        full=left(figures.budget),
         cost=_to_cost_limit(rounds, limit_micro - spent_micro) if limit_micro else None,
         round_s=_span([round(s) for s in _durations(rounds)]),
     )

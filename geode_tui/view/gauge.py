@@ -8,7 +8,7 @@ from geode_tui.core import format as fmt
 from geode_tui.core.events import ContextFigures
 from geode_tui.core.strings import Strings
 from geode_tui.core.text import clean_line
-from geode_tui.view.forecast import Forecast, forecast
+from geode_tui.view.forecast import Forecast, Span, forecast_of
 from geode_tui.view.selectors import Level, context_level
 from geode_tui.view.state import RunState
 
@@ -110,12 +110,18 @@ def outlook_texts(ahead: Forecast | None, strings: Strings) -> tuple[str, str]:
     """(``critical in ~21 rounds``, ``+3.1k a round``): the next limit that is not reached; both empty without one."""
     if ahead is None:
         return "", ""
-    limits = (("warning", ahead.to_warning), ("critical", ahead.to_critical), ("full", ahead.to_full))
-    found = next(((name, rounds) for name, rounds in limits if rounds > 0), None)
+    limits = (("warning", ahead.warning), ("critical", ahead.critical), ("full", ahead.full))
+    found = next(((name, rounds) for name, rounds in limits if rounds.likely > 0), None)
     if found is None:
         return "", ""
     name, rounds = found
-    return strings.t(f"gauge.forecast_{name}", n=rounds), strings.t("gauge.pace", tokens=fmt.tokens(ahead.per_round))
+    pace = strings.t("gauge.pace", tokens=fmt.tokens(ahead.per_round))
+    return strings.t(f"gauge.forecast_{name}", n=span_text(rounds)), pace
+
+
+def span_text(span: Span) -> str:
+    """``18-25``, or the one figure where both ends are the same."""
+    return fmt.number(span.low) if span.low == span.high else f"{fmt.number(span.low)}-{fmt.number(span.high)}"
 
 
 def context_lines(state: RunState, strings: Strings) -> list[tuple[str, str]]:
@@ -125,7 +131,7 @@ def context_lines(state: RunState, strings: Strings) -> list[tuple[str, str]]:
         return [("", provenance_text(None, strings))]
     heads = (
         context_line(figures, strings),
-        "  ".join(outlook_texts(forecast(state.rounds, figures), strings)).strip(),
+        "  ".join(outlook_texts(forecast_of(state), strings)).strip(),
         provenance_text(figures, strings),
         measured_text(figures, state.last_estimate_error, strings),
     )

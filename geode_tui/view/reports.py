@@ -127,9 +127,9 @@ def context_report(state: RunState, table: BlockTable, round_: int | None = None
         "blocks": [_block(row) for row in table.rows],
         "forecast": {
             "per_round": ahead.per_round if ahead else None,
-            "rounds_to_warning": ahead.to_warning if ahead else None,
-            "rounds_to_critical": ahead.to_critical if ahead else None,
-            "rounds_to_full": ahead.to_full if ahead else None,
+            "rounds_to_warning": ahead.warning.likely if ahead else None,
+            "rounds_to_critical": ahead.critical.likely if ahead else None,
+            "rounds_to_full": ahead.full.likely if ahead else None,
         },
         "view": {"version": 1, "cause": "original"},
     }

@@ -48,7 +48,12 @@ WRITTEN = Usage(100, 50, 8_000, 2_000, 1_000)
 
 def sent(messages: tuple[Message, ...] = HISTORY, usage: Usage = WRITTEN, **changed: Any) -> Sent:
     names = MessageNames().of(messages)
-    parts = {"tools": (LOOK, SEE), "system": "be brief", "dynamic": "monday", "settings": ("auto", "high")}
+    parts: dict[str, Any] = {
+        "tools": (LOOK, SEE),
+        "system": "be brief",
+        "dynamic": "monday",
+        "settings": ("auto", "high"),
+    }
     parts |= {name: changed.pop(name) for name in parts.keys() & changed.keys()}
     facts = {"route": OPUS.key, "at": TS, "names": names, "caches": True, **changed}
     return Sent(layers=layers_of(names=names, **parts), usage=usage, **facts)
@@ -171,7 +176,7 @@ def test_nothing_is_lost_where_nothing_is_reported() -> None:
 
 # -- the break --------------------------------------------------------------------------------------------------------
 def cause(found: Break | None) -> str | None:
-    return found and found.difference.cause
+    return None if found is None else found.difference.cause
 
 
 @pytest.mark.parametrize(
@@ -219,7 +224,8 @@ def test_the_providers_word_comes_first_and_is_made_exact(said: str, changed: di
 
 
 def test_little_is_no_break_and_without_a_reason_less_than_a_cached_prefix_is_none() -> None:
-    for changed, least in (({"dynamic": "tuesday"}, STEP_TOKENS), ({}, LEAST_TOKENS)):
+    cases: tuple[tuple[dict[str, Any], int], ...] = (({"dynamic": "tuesday"}, STEP_TOKENS), ({}, LEAST_TOKENS))
+    for changed, least in cases:
         assert break_between(sent(), after(read=11_000 - least + 1, **changed)) is None
         found = break_between(sent(), after(read=11_000 - least, **changed))
         assert found is not None

@@ -47,6 +47,7 @@ WRITES: dict[str, Callable[[Tx, int, int, PendingCommand], object]] = {
     "complete": lambda tx, number, seq, command: tx.complete_message(number, seq, answer("late"), "end_turn", 1),
     "interrupt": lambda tx, number, seq, command: tx.interrupt_message(number, seq),
     "message": lambda tx, number, seq, command: tx.add_message(user_text("late")),
+    "add_answer": lambda tx, number, seq, command: tx.add_answer(answer("late", "c-9"), "end_turn", 1),
     "result": lambda tx, number, seq, command: tx.add_message(result("c-1")),
     "claim": lambda tx, number, seq, command: tx.claim(command.id),
     "finish": lambda tx, number, seq, command: tx.finish(command, "done"),

@@ -6,7 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geode_tui.routes.budget import budget_of, output_for, percent_of, planning_reserve, state_of, warning_percent
+from geode_tui.routes.budget import (
+    budget_of,
+    keep_recent,
+    max_summary,
+    native_trigger,
+    output_for,
+    percent_of,
+    planning_reserve,
+    result_share,
+    shrink_threshold,
+    state_of,
+    warning_percent,
+)
 from geode_tui.routes.catalog import Route
 
 
@@ -14,23 +26,56 @@ def route(window: int, *, input_cap: int | None = None, max_output: int = 128_00
     return Route("m", "p", "payg", "m", window, max_output, "catalog", input_cap)
 
 
+TABLE = [
+    (8_000, 8_000, 4_000, 7_200, 7_200, 160, 400, 2_000),
+    (32_000, 12_000, 6_000, 10_800, 10_800, 240, 1_600, 2_000),
+    (128_000, 108_000, 54_000, 97_200, 54_000, 2_160, 6_400, 6_400),
+    (200_000, 180_000, 90_000, 162_000, 90_000, 3_600, 10_000, 10_000),
+    (202_752, 182_752, 91_376, 164_476, 91_376, 3_655, 10_137, 10_137),
+    (400_000, 380_000, 266_000, 342_000, 266_000, 7_600, 20_000, 12_000),
+    (1_000_000, 980_000, 784_000, 882_000, 784_000, 19_600, 50_000, 12_000),
+    (1_050_000, 1_030_000, 824_000, 927_000, 824_000, 20_600, 52_500, 12_000),
+]
+"""RUNTIME.md 1.2: window, B, warning, critical, native trigger (held below critical), threshold above which a result is
+shrunk, 5 % of the window, longest summary."""
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row[0])
+def test_the_reference_table_with_the_planning_reserve(row: tuple[int, ...]) -> None:
+    window = row[0]
+    budget = budget_of(route(window), planning_reserve(window))
+    made = (
+        budget.window, budget.prompt, budget.warning, budget.critical,
+        native_trigger(budget), shrink_threshold(budget), result_share(window), max_summary(window),
+    )  # fmt: skip
+    assert made == row
+
+
 @pytest.mark.parametrize(
-    ("window", "prompt", "warning", "critical"),
+    ("reserve", "cap", "prompt", "warning", "trigger", "shrink"),
     [
-        (8_000, 8_000, 4_000, 7_200),
-        (32_000, 12_000, 6_000, 10_800),
-        (128_000, 108_000, 54_000, 97_200),
-        (200_000, 180_000, 90_000, 162_000),
-        (202_752, 182_752, 91_376, 164_476),
-        (400_000, 380_000, 266_000, 342_000),
-        (1_000_000, 980_000, 784_000, 882_000),
-        (1_050_000, 1_030_000, 824_000, 927_000),
+        (20_000, 922_000, 922_000, 737_600, 737_600, 18_440),
+        (128_000, 922_000, 922_000, 737_600, 737_600, 18_440),
+        (300_000, 922_000, 750_000, 600_000, 600_000, 15_000),
+        (0, None, 1_050_000, 840_000, 840_000, 21_000),
+        (1_050_000, None, 1, 1, 2, 0),
     ],
 )
-def test_the_reference_table_with_the_planning_reserve(window: int, prompt: int, warning: int, critical: int) -> None:
-    """RUNTIME.md 1.2."""
-    budget = budget_of(route(window), planning_reserve(window))
-    assert (budget.prompt, budget.warning, budget.critical) == (prompt, warning, critical)
+def test_caps_and_the_reserve_of_a_request_move_all_that_follows_from_the_budget(
+    reserve: int, cap: int | None, prompt: int, warning: int, trigger: int, shrink: int
+) -> None:
+    budget = budget_of(route(1_050_000, input_cap=cap), reserve)
+    made = (budget.prompt, budget.warning, native_trigger(budget), shrink_threshold(budget))
+    assert made == (prompt, warning, trigger, shrink)
+
+
+@pytest.mark.parametrize(
+    ("window", "kept"),
+    [(8_000, 5), (256_000, 5), (256_001, 8), (512_000, 8), (512_001, 10), (2_000_000, 10)],
+)
+def test_fewer_messages_are_kept_recent_on_smaller_windows(window: int, kept: int) -> None:
+    assert keep_recent(window, 10) == kept
+    assert keep_recent(window, 3) == 3
 
 
 @pytest.mark.parametrize(
@@ -69,6 +114,8 @@ def test_thresholds_stand_in_order_and_the_budget_is_never_empty(window: int, re
     assert 1 <= budget.prompt <= window
     assert 1 <= budget.warning < budget.critical
     assert cap is None or budget.prompt <= cap
+    assert native_trigger(budget) <= budget.critical
+    assert 2_000 <= max_summary(window) <= 12_000
 
 
 def test_the_gauge_changes_exactly_at_its_thresholds() -> None:

@@ -11,7 +11,7 @@ from genai_prices.data_snapshot import get_snapshot
 
 from geode_tui.core.usage import Usage, micro_usd
 from geode_tui.routes.catalog import Catalog, Route
-from geode_tui.routes.prices import bill, cost_micro, money_of, worst_micro
+from geode_tui.routes.prices import bill, cost_micro, money_of, price_tiers, worst_micro
 
 CATALOG = Catalog()
 WHEN = datetime(2026, 10, 1, tzinfo=UTC)
@@ -87,6 +87,47 @@ def test_above_its_tier_the_whole_request_costs_more(route: Route, limit: int, t
     rates = (172_000 * 2) + (90_000 * 2 // 10) + (10_000 * 25 // 10)
     assert at == rates + 1_000 * 10
     assert above == (rates + 2) * times + 1_000 * 15
+
+
+def test_b061_the_tier_of_a_request_is_that_of_its_whole_prompt() -> None:
+    """$3 in and $15 out up to 200,000 tokens, $6 and $22.50 above, whatever of them was cached."""
+    route = CATALOG.route("claude-sonnet-4-5", "anthropic", "payg")
+    assert cost_micro(route, Usage(199_999, 1_000), TS) == 614_997
+    assert cost_micro(route, Usage(200_001, 1_000), TS) == 1_222_506
+    cached = Usage(1, 1_000, 150_000, 25_000, 25_000)
+    assert cost_micro(route, cached, TS) == 6 + 90_000 + 187_500 + 300_000 + 22_500
+
+
+@pytest.mark.parametrize(
+    ("model", "provider", "window", "tiers"),
+    [
+        ("gpt-6-sol", "openai", None, (272_000,)),
+        ("gpt-5.4", "openai", None, (272_000,)),
+        ("gpt-5.4", "openai", 272_000, ()),
+        ("gpt-5.4-mini", "openai", None, ()),
+        ("claude-haiku-5-5", "anthropic", None, (100_000,)),
+        ("claude-sonnet-4-5", "anthropic", None, ()),
+        ("claude-sonnet-4-5", "anthropic", 1_000_000, (200_000,)),
+        ("claude-opus-5-5", "anthropic", None, ()),
+        ("glm-5.3", "glm", None, ()),
+        ("acme/new-model", "openrouter", None, ()),
+        ("offline-planner", "offline", None, ()),
+    ],
+)
+def test_the_price_tiers_inside_a_window(model: str, provider: str, window: int | None, tiers: tuple[int, ...]) -> None:
+    source = "adapter" if provider == "offline" else "payg"
+    assert price_tiers(CATALOG.route(model, provider, source, window=window), TS) == tiers
+
+
+def test_a_subscription_has_the_tiers_of_its_list_price() -> None:
+    assert price_tiers(CATALOG.route("gpt-6-sol", "openai", "subscription", window=872_000), TS) == (272_000,)
+
+
+@pytest.mark.parametrize(("model", "at", "above"), [("gpt-6-sol", 690_000, 1_375_005), ("gpt-5.4", 695_000, 1_382_505)])
+def test_the_worst_case_uses_the_tier_of_the_prompt(model: str, at: int, above: int) -> None:
+    """272,000 tokens of prompt still cost the lower rate; with one more both rates of the whole request are higher."""
+    route = CATALOG.route(model, "openai", "payg")
+    assert [worst_micro(route, prompt, 1_000, TS) for prompt in (272_000, 272_001)] == [at, above]
 
 
 @pytest.mark.parametrize(

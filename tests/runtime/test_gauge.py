@@ -32,6 +32,14 @@ async def test_each_request_is_estimated_and_each_answer_confirmed() -> None:
         assert all(sum(g["parts"].values()) == g["used"] for g in (first, second, *ended))
 
 
+async def test_the_gauge_knows_where_the_prompt_becomes_dearer() -> None:
+    provider = ScriptedProvider(say("one"), name="openai", source="payg")
+    with bench(provider, model="gpt-6-sol") as run:
+        await run.turn()
+        (asked,), (shown,) = gauges(run, "llm_call_started"), gauges(run, "llm_call_ended")
+        assert asked["price_tiers"] == shown["price_tiers"] == [272_000]
+
+
 async def test_the_anchor_comes_back_from_the_log() -> None:
     """B015: the gauge is right before anything was sent again."""
     steps = [say("one", usage=Usage(50_000, 100)), say("two", usage=Usage(50_200, 100))]
@@ -65,6 +73,7 @@ async def test_a_size_that_cannot_be_is_marked_and_not_believed() -> None:
         await run.turn("second")
         assert gauges(run, "llm_call_started")[1]["used"] < 20_000
         assert gauges(run, "llm_call_ended")[1]["suspect"] is False
+        assert run.payloads("cache_broken") == [], "what was never cached cannot be lost"
 
 
 async def test_thinking_that_was_not_signed_is_not_added_to_the_next_prompt() -> None:

@@ -20,6 +20,7 @@ from geode_tui.runtime.guards import (
     at_entry,
     converged,
     handoff_due,
+    near_limits,
     repetition,
     time_bound,
     wrap_up_output,
@@ -195,6 +196,38 @@ async def test_b121_the_closing_answer_of_each_window(window: int, max_tokens: i
         assert [r.max_tokens for r in provider.requests[:-1]] == [32_768] * 3
         assert (run.ending, run.end["forced"]) == ("max_rounds", True)
         assert run.payloads("llm_call_ended")[-1]["stop_reason"] == "max_tokens"
+
+
+# -- what the model is told -------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("limits", "clocks", "words"),
+    [
+        (Limits(10, 600, 7_200, 5 * MICRO), Clocks(7, 400, 5_000, 3 * MICRO), ""),
+        (Limits(10), Clocks(8, 0, 0, 0), "2 of 10 rounds"),
+        (Limits(0, 600), Clocks(0, 480, 480, 0), "120 of 600 s for this task"),
+        (Limits(0, 0, 7_200), Clocks(0, 1, 7_000, 0), "200 of 7200 s in all"),
+        (Limits(cost_budget_micro=5 * MICRO), Clocks(0, 0, 0, 4_500_000), "$0.50 of $5.00"),
+        (Limits(10, 600), Clocks(9, 590, 590, 0), "1 of 10 rounds, 10 of 600 s for this task"),
+        (Limits(0, 0, 0, 0), Clocks(99, 99_999, 99_999, 99 * MICRO), ""),
+    ],
+)
+def test_what_is_left_of_limits_that_are_mostly_used_up(limits: Limits, clocks: Clocks, words: str) -> None:
+    assert near_limits(limits, clocks) == words
+
+
+async def test_a_limit_that_is_near_is_told_once_a_round_in_a_result() -> None:
+    """The system prompt stays as it is within a turn (RUNTIME.md 7)."""
+    steps = [calls(*(asks("look", at=(n, k)) for k in range(2))) for n in range(8)]
+    with bench(ScriptedProvider(*steps), tools=LOOKS, limits=Limits(max_rounds=8)) as run:
+        await run.turn()
+        notes = [text.partition("\n")[2] for _, text, _ in run.results()]
+        assert [note for note in notes if note] == []
+        assert len({request.system for request in run.provider.requests}) == 1
+    with bench(ScriptedProvider(*steps), tools=LOOKS, limits=Limits(max_rounds=10)) as run:
+        await run.turn()
+        notes = [text.partition("\n")[2] for _, text, _ in run.results()]
+        assert notes[:14] == [""] * 14
+        assert notes[14:] == ["[left of this run's limits: 2 of 10 rounds]", ""]
 
 
 # -- time -------------------------------------------------------------------------------------------------------------

@@ -120,8 +120,23 @@ async def test_a_difference_across_turns_is_a_cache_break_with_tokens_and_dollar
         assert run.state.cache_loss.breaks == 1
 
 
+async def test_a_worker_that_goes_on_compares_as_one_that_comes_after_it() -> None:
+    async with run_on(ANTHROPIC) as (run, lab):
+
+        def last(_body: dict[str, Any]) -> Say:
+            run.submit("the next day", later=True)
+            run.clock.advance(120)
+            return Say("one done")
+
+        lab.script(Call("look", {"n": 1}), last, Say("two done"))
+        await run.turn("task")
+        assert len(run.payloads("turn_completed")) == 2
+        assert len(run.payloads("session_started")) == 1
+        assert run.named("cache_broken")["cause"] == "dynamic"
+
+
 DEARER = {"anthropic": 2.5 - 0.2, "responses": 2.5 - 0.2, "codex": 2.5 - 0.2, "chat": 2.5 - 0.25}
-"""USD per million tokens by which writing (where it is billed) or plain input costs more than a read (RUNTIME.md 1.5)."""
+"""USD per million tokens by which writing (where it is billed) or plain input costs above a read (RUNTIME.md 1.5)."""
 
 
 @every_wire

@@ -20,6 +20,8 @@ from geode_tui.log.rows import Liveness, MessageRow, PendingCommand, StoredMessa
 from geode_tui.tui.app import GeodeApp
 from geode_tui.tui.glyphs import UNICODE, Glyphs
 from geode_tui.tui.source import Exported, ModelChoice, SourceError
+from geode_tui.view.blocks import BlockEntry
+from geode_tui.view.cost import MonthCost
 from geode_tui.view.follow import Batch, Op
 from geode_tui.view.state import Money, OpenApproval, RoundFigures, RunState
 
@@ -156,6 +158,9 @@ class FakeSource:
         self.log: list[EventRow] = []
         """The whole log; the state's feed is its end."""
         self.read: list[tuple[int | None, int | None]] = []
+        self.entries: tuple[BlockEntry, ...] = ()
+        self.blocks_read = 0
+        self.ledger: tuple[MonthCost, ...] = ()
 
     def follower(self, wake: Callable[[], None]) -> FakeFeed:
         assert self.feed is None, "one follower is enough"
@@ -186,6 +191,17 @@ class FakeSource:
 
     def paths(self) -> tuple[str, ...]:
         return self.files
+
+    def blocks(self) -> tuple[BlockEntry, ...]:
+        if self.fails:
+            raise SourceError(self.fails)
+        self.blocks_read += 1
+        return self.entries
+
+    def months(self) -> tuple[MonthCost, ...]:
+        if self.fails:
+            raise SourceError(self.fails)
+        return self.ledger
 
     def models(self) -> tuple[ModelChoice, ...]:
         if self.fails:

@@ -16,7 +16,7 @@ from geode_tui.tui.look import Look
 from geode_tui.tui.palette import GAUGE_KINDS
 from geode_tui.tui.themes import load_themes
 from geode_tui.tui.widgets.gauge import Gauge, GaugeView
-from geode_tui.view.forecast import Forecast
+from geode_tui.view.forecast import Forecast, Span
 from tests.tui.fakes import FIGURES
 
 PALETTE = load_themes()[0]["geode-dark"].palette
@@ -28,6 +28,14 @@ def gauge(figures: ContextFigures | None = FIGURES, glyphs: Glyphs = UNICODE, **
 
 def text(parts: list[Segment]) -> str:
     return "".join(part.text for part in parts)
+
+
+REACHED = Span(0, 0, 0)
+
+
+def ahead_of(warning: Span, critical: Span, full: Span = Span(28, 33, 40)) -> Forecast:
+    """A forecast with these ranges of rounds."""
+    return Forecast(3_100, warning, critical, full)
 
 
 def changed(**changes: object) -> ContextFigures:
@@ -101,15 +109,15 @@ def test_the_soft_limit_is_marked_only_inside_a_larger_window() -> None:
 @pytest.mark.parametrize(
     ("ahead", "line"),
     [
-        (Forecast(3_100, 5, 21, 33), "warning in ~5 rounds  +3.1k a round"),
-        (Forecast(3_100, 0, 21, 33), "critical in ~21 rounds  +3.1k a round"),
-        (Forecast(3_100, 0, 0, 2), "full in ~2 rounds  +3.1k a round"),
-        (Forecast(3_100, 0, 0, 0), ""),
+        (ahead_of(Span(4, 5, 7), Span(18, 21, 25)), "warning in ~4-7 rounds  +3.1k a round"),
+        (ahead_of(REACHED, Span(18, 21, 25)), "critical in ~18-25 rounds  +3.1k a round"),
+        (ahead_of(REACHED, REACHED, Span(2, 2, 2)), "full in ~2 rounds  +3.1k a round"),
+        (ahead_of(REACHED, REACHED, REACHED), ""),
         (None, ""),
     ],
 )
 def test_the_outlook_names_the_next_limit(ahead: Forecast | None, line: str) -> None:
-    assert text(gauge(forecast=ahead).outlook()) == line
+    assert text(gauge(forecast=ahead).outlook(60)) == line
 
 
 def test_a_narrow_bar_has_no_letters() -> None:

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.segment import Segment
 from textual.geometry import Size
 
 from geode_tui.core.limits import Limits
@@ -15,12 +16,11 @@ from geode_tui.tui.glyphs import ASCII, UNICODE, Glyphs
 from geode_tui.tui.look import Look
 from geode_tui.tui.presenter import present
 from geode_tui.tui.themes import load_themes
-from geode_tui.tui.widgets.cost import cost_view
-from geode_tui.tui.widgets.growth import PLOT_ROWS, growth_rows, next_rows
+from geode_tui.tui.widgets.growth import PLOT_ROWS, growth_rows, next_rows, time_text
 from geode_tui.tui.widgets.plots import columns
 from geode_tui.tui.widgets.side import Side
 from geode_tui.view.follow import Batch
-from geode_tui.view.forecast import Forecast
+from geode_tui.view.forecast import Forecast, Span, forecast_of
 from geode_tui.view.selectors import GuardLine
 from geode_tui.view.state import RoundFigures, RunState
 from tests.tui.fakes import FIGURES, HELD, NOW, running_state
@@ -74,19 +74,39 @@ def test_without_rounds_or_figures_there_is_no_plot() -> None:
 
 
 def test_every_limit_ahead_has_its_row_and_what_is_behind_has_none() -> None:
-    state = running_state(limits=Limits(max_rounds=50, cost_budget_micro=5_000_000))
     guards = (GuardLine("session", 600.0, 7_200.0, "seconds"), GuardLine("rounds", 37, 50, "rounds"))
-    made = next_rows(Forecast(3_000, 0, 21, 33), cost_view(state), guards, look(), 40, live=True)
-    text = [" ".join("".join(part.text for part in left).split()) for left, _ in made]
-    assert text == [
-        "critical in ~21 rounds",
-        "full in ~33 rounds",
-        "cost budget in ~61 rounds",
+    ahead = Forecast(
+        3_000, Span(0, 0, 0), Span(18, 21, 25), Span(33, 33, 33), cost=Span(60, 61, 62), round_s=Span(20, 24, 30)
+    )
+    made = next_rows(ahead, guards, look(), 40, live=True)
+    assert [words(left) for left, _ in made] == [
+        "critical ~18-25 rounds",
+        "full ~33 rounds",
+        "cost budget ~60-62 rounds",
         "session time in 1:50:00",
-        "rounds in ~13 rounds",
+        "rounds ~13 rounds",
     ]
-    resting = next_rows(None, cost_view(running_state(limits=Limits())), guards[:1], look(), 40, live=False)
-    assert resting == []
+    assert [words(right) for _, right in made] == ["~6-13 min", "~11-17 min", "~20-31 min", "", ""]
+    assert next_rows(None, guards[:1], look(), 40, live=False) == []
+
+
+def words(parts: list[Segment]) -> str:
+    return " ".join("".join(part.text for part in parts).split())
+
+
+@pytest.mark.parametrize(
+    ("took", "english", "korean"),
+    [
+        (Span(360, 500, 750), "~6-13 min", "약 6-13분"),
+        (Span(600, 600, 600), "~10 min", "약 10분"),
+        (Span(5, 8, 20), "~0-1 min", "약 0-1분"),
+        (Span(7_199, 8_000, 9_000), "~119-150 min", "약 119-150분"),
+        (Span(7_200, 9_000, 14_000), "~2-4 h", "약 2-4시간"),
+        (None, "", ""),
+    ],
+)
+def test_how_long_that_takes(took: Span | None, english: str, korean: str) -> None:
+    assert (time_text(took, look()), time_text(took, look(language="ko"))) == (english, korean)
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])
@@ -110,5 +130,7 @@ def test_no_plan_is_lost_for_the_plot() -> None:
 
 def test_money_that_is_not_priced_promises_nothing() -> None:
     rounds = [msgspec.structs.replace(r, cost_micro=None) for r in running_state().rounds]
-    made = next_rows(None, cost_view(running_state(rounds=rounds)), (), look(), 40, live=True)
-    assert made == []
+    state = running_state(rounds=rounds, limits=Limits(cost_budget_micro=5_000_000))
+    shown = [words(left) for left, _ in next_rows(forecast_of(state), (), look(), 40, live=True)]
+    assert shown
+    assert not any(line.startswith("cost") for line in shown)

@@ -16,7 +16,7 @@ from geode_tui.log.rows import Liveness, PendingCommand
 from geode_tui.tui.glyphs import ASCII, UNICODE
 from geode_tui.tui.layout import form_for, panel_height
 from geode_tui.tui.look import Look
-from geode_tui.tui.presenter import cost_lines, present
+from geode_tui.tui.presenter import present
 from geode_tui.tui.themes import load_themes
 from geode_tui.tui.widgets.cost import cost_rows, cost_view
 from geode_tui.tui.widgets.header import Header
@@ -24,6 +24,7 @@ from geode_tui.tui.widgets.plan import plan_rows
 from geode_tui.tui.widgets.plots import sparkline, thin_bar
 from geode_tui.tui.widgets.side import Side
 from geode_tui.tui.widgets.strip import FigureStrip
+from geode_tui.view.cost import session_text
 from geode_tui.view.follow import Batch
 from geode_tui.view.state import Money, Retry, RunState
 from tests.tui.fakes import FREE, HELD, NOW, approval, running_state
@@ -152,7 +153,7 @@ def test_simulated_money_says_so_beside_the_budget_it_is_held_against() -> None:
     simulated = cost_view(running_state(simulated=True))
     rows = [text(left) for left, _ in cost_rows(simulated, LOOK, 38, plot=False)]
     assert rows[0] == "$1.84 simulated of $5.00  36 %"
-    assert "simulated" in cost_lines(running_state(simulated=True), LOOK)[0]
+    assert session_text(running_state(simulated=True), LOOK.strings) == rows[0]
 
 
 def test_before_the_first_call_the_meter_says_that_nothing_was_sent() -> None:

@@ -43,6 +43,16 @@ def test_leaving_a_run_that_goes_on_says_so_after_the_screen_is_gone() -> None:
         assert b"The run goes on. geode-tui attach s-1 brings it back." in screen.seen[gone:]
 
 
+def test_alt_with_a_digit_chooses_a_tab_from_the_composer() -> None:
+    with terminal("running", size=(120, 40)) as screen:
+        screen.until(b"round 37")
+        screen.write(b"typed\x1b2")
+        screen.until(b"level")
+        screen.process.terminate()
+        screen.finish()
+        assert b"typed 'typed'" in screen.seen
+
+
 def test_without_colours_not_one_colour_escape_is_written() -> None:
     with terminal("running", "no-color") as screen:
         screen.until(b"round 37")

@@ -31,6 +31,11 @@ def test_every_event_of_the_catalogue_has_a_line_of_its_own() -> None:
             "1.9k out, $0.06, 2.0 s, end_turn",
         ),
         ("llm_call_end", '{"usage":{"output_tokens":5},"cost_micro":null}', "5 out, unpriced, 0.0 s"),
+        (
+            "cache_broken",
+            '{"cause":"dynamic","tokens":41000,"cost_micro":90000,"said":"system_changed"}',
+            "dynamic, 41.0k read again, $0.09, system_changed",
+        ),
         ("cost_warning", '{"total_micro":4000000,"limit_micro":5000000}', "$4.00 of $5.00"),
         ("made_up_event", '{"a":1}', '{"a":1}'),
         ("tool_exec_ended", "not json", "not json"),

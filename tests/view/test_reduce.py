@@ -17,7 +17,7 @@ from geode_tui.core.limits import Limits
 from geode_tui.core.usage import Usage
 from geode_tui.view.reduce import REDUCER_HASH, decode_state, encode_state, fold
 from geode_tui.view.selectors import session_elapsed
-from geode_tui.view.state import NEWEST, RunState, frozen_copy
+from geode_tui.view.state import NEWEST, CacheLoss, RunState, frozen_copy
 from tests.view.runs import HOSTILE, NOW, SESSION, a_run, any_run, figures, plausible, row
 
 UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -253,3 +253,26 @@ def test_a_new_worker_takes_over_what_the_one_before_it_left_open() -> None:
     state = run(GO, started(), ev.LlmCallRetried("c-1", 1, "overloaded", 2.0, NOW), again)
     assert (list(state.open_calls), state.turn_open, state.retry) == (["c-1"], True, None)
     assert (state.epoch, state.pid, state.model, state.approve) == (2, 99, "m-2", "reads")
+
+
+# -- the cache --------------------------------------------------------------------------------------------------------
+def broken(number: int, cost_micro: int | None) -> ev.EventRow:
+    payload = ev.CacheBroken("c-1", "dynamic", 40_000 + number, cost_micro, "system_changed\x1b[2J", 0)
+    return row(number, payload, 2, number)
+
+
+def test_cache_breaks_are_kept_and_added_up() -> None:
+    state = folded([broken(1, 90_000), broken(2, None)])
+    assert [(b.turn, b.round, b.cause, b.tokens, b.cost_micro) for b in state.cache_breaks] == [
+        (2, 1, "dynamic", 40_001, 90_000),
+        (2, 2, "dynamic", 40_002, None),
+    ]
+    assert state.cache_loss == CacheLoss(2, 80_003, 90_000)
+    assert not UNSAFE.search(state.cache_breaks[0].said)
+
+
+def test_only_the_newest_cache_breaks_are_kept_and_all_are_counted() -> None:
+    state = folded([broken(n, 1) for n in range(1, 3 * NEWEST)])
+    assert len(state.cache_breaks) < 2 * NEWEST
+    assert len(frozen_copy(state).cache_breaks) == len(decode_state(encode_state(state)).cache_breaks) == NEWEST
+    assert state.cache_loss.breaks == 3 * NEWEST - 1

@@ -8,8 +8,11 @@ import msgspec
 import pytest
 
 from geode_tui.core.usage import Usage
-from geode_tui.log.rows import Liveness, MessageRow, PendingCommand, SessionRow
+from geode_tui.log.rows import Liveness, PendingCommand, SessionRow
 from geode_tui.view import reports
+from geode_tui.view.blocks import BlockEntry, BlockTable, block_table
+from geode_tui.view.cost import added
+from geode_tui.view.gauge import percent
 from geode_tui.view.selectors import run_status
 from geode_tui.view.state import Money, OpenApproval, OpenCall, OpenTool, Retry, RunState
 from tests.view.runs import NOW, figures
@@ -29,6 +32,8 @@ STATE = RunState(
     turn_open=True,
     money=PRICED,
     context=figures(100_000),
+    newest_seq=4,
+    prompt_upto=4,
     rounds=rounds(10_000, 20_000, 30_000, 40_000),
     last_ts=NOW,
 )
@@ -45,7 +50,7 @@ def test_sessions() -> None:
         "session_id title origin state model provider source turns rounds context cost_usd unpriced_calls started_at"
         " updated_at termination_reason simulated"
     )
-    assert report["context"] == {"used": 100_000, "budget": 167_232, "percent": 59.8, "state": "warning"}
+    assert report["context"] == {"used": 100_000, "budget": 167_232, "percent": 59.7, "state": "warning"}
     assert (report["cost_usd"], report["state"], report["origin"]) == ("1.84", "dead", "own")
     assert report["started_at"] == "2026-09-21T14:12:20Z"
     empty = reports.session_report(row, RunState(), FREE, NOW)
@@ -66,7 +71,7 @@ def test_status() -> None:
     report = reports.status_report(STATE, run_status(STATE, held, NOW), held, waiting, NOW, [{"id": 1}])
     assert report.keys() == keys(
         "session_id state worker_pid turn round doing waiting_on queued termination_reason ended_because last_events"
-        " title forced trouble"
+        " title forced trouble context cost_usd simulated"
     )
     assert (report["state"], report["worker_pid"], report["queued"], report["doing"]) == ("running", 4711, 1, "model")
     assert (report["waiting_on"], report["trouble"]) == (None, "the disk is full")
@@ -95,31 +100,30 @@ def test_what_a_run_waits_on(open_items: dict[str, Any], on: dict[str, Any] | No
 
 
 def test_context() -> None:
-    row = MessageRow(1, 4, 1, 2, "user", "user_input", "complete", 9, NOW)
-    blocks = [reports.block_row(row, "user", 12)]
-    report = reports.context_report(STATE, blocks)
+    entry = BlockEntry(1, 4, 1, 2, "user", 12)
+    report = reports.context_report(STATE, block_table([entry], STATE))
     assert report.keys() == keys(
         "session_id round route window output_reserve input_cap budget used percent state warning_percent"
-        " critical_percent simulated provenance measured margin_percent suspect rows blocks forecast view"
+        " critical_percent simulated provenance measured margin_percent suspect rows layers blocks forecast view"
     )
     assert report["route"].keys() == keys("model provider source")
-    assert report["blocks"][0].keys() == keys("seq round kind state tokens protected")
+    assert report["blocks"][0].keys() == keys("seq turn round kind name state tokens protected")
     assert report["forecast"].keys() == keys("per_round rounds_to_warning rounds_to_critical rounds_to_full")
     assert report["view"].keys() == keys("version cause")
     assert sum(r["tokens"] for r in report["rows"]) == report["used"] == 100_000
     assert [r["category"] for r in report["rows"]] == ["user", "system", "tools"]
-    assert (report["percent"], report["state"], report["forecast"]["per_round"]) == (59.8, "warning", 10_000)
+    assert (report["percent"], report["state"], report["forecast"]["per_round"]) == (59.7, "warning", 10_000)
 
 
 def test_context_has_the_same_keys_before_the_first_request() -> None:
-    empty = reports.context_report(RunState(session_id="s-1"), [])
-    assert empty.keys() == reports.context_report(STATE, []).keys()
+    empty = reports.context_report(RunState(session_id="s-1"), BlockTable())
+    assert empty.keys() == reports.context_report(STATE, BlockTable()).keys()
     assert (empty["used"], empty["percent"], empty["rows"], empty["forecast"]["per_round"]) == (None, None, [], None)
 
 
 def test_a_percentage_is_never_capped() -> None:
     """RUNTIME.md 1.3."""
-    assert reports.percent(figures(401_357)) == 240.0
+    assert percent(figures(401_357)) == 240.0
 
 
 def test_cost() -> None:
@@ -131,7 +135,10 @@ def test_cost() -> None:
         by_purpose={"turn": PRICED},
         simulated=False,
     )
-    assert report.keys() == keys("session_id month usd unpriced_calls tokens by_model by_purpose simulated failed")
+    assert report.keys() == keys(
+        "session_id month usd unpriced_calls tokens by_model by_purpose simulated failed equivalent_usd"
+        " cache_hit_percent cache_breaks"
+    )
     assert report["tokens"] == {
         "input": 120,
         "output": 18,
@@ -146,6 +153,6 @@ def test_cost() -> None:
 
 
 def test_parts_add_up() -> None:
-    total = reports.add_money(PRICED, UNPRICED)
+    total = added(PRICED, UNPRICED)
     assert (total.cost_micro, total.calls, total.unpriced_calls) == (1_840_000, 40, 5)
     assert (total.usage.input_tokens, total.failed_micro, total.failed_calls) == (240, 40_000, 1)

@@ -13,12 +13,11 @@ from geode_tui.core.text import clean
 from geode_tui.tui.conversation.view import Conversation
 from geode_tui.tui.keys import letter
 from geode_tui.tui.look import Look
-from geode_tui.tui.presenter import cost_lines
 from geode_tui.tui.screens.help import help_lines
 from geode_tui.tui.screens.modal import Choice, PaletteScreen, ReadScreen
 from geode_tui.tui.screens.models import pick_model
 from geode_tui.tui.screens.names import NameList
-from geode_tui.tui.screens.run_events import RunEvents
+from geode_tui.tui.screens.run_figures import FIGURE_TABS, RunFigures
 from geode_tui.tui.slash import Local, Order, Wrong, parse
 from geode_tui.tui.source import RunSource, SourceError
 from geode_tui.tui.widgets.approval import ApprovalPanel
@@ -26,17 +25,15 @@ from geode_tui.tui.widgets.approval_body import ApprovalBody
 from geode_tui.tui.widgets.composer import Entry
 from geode_tui.tui.widgets.field import Field
 from geode_tui.tui.widgets.find import FindBar
-from geode_tui.tui.widgets.gauge import Gauge
 from geode_tui.tui.widgets.tabs import TABS, TabRow
 from geode_tui.view.follow import Batch
-from geode_tui.view.selectors import state_line
 from geode_tui.view.state import OpenApproval
 
 ARMED_S = 3.0
 """Seconds in which a second esc interrupts."""
 
 
-class RunScreen(RunEvents):
+class RunScreen(RunFigures):
     """See the module."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -52,6 +49,8 @@ class RunScreen(RunEvents):
         Binding("ctrl+l", "app.redraw", "Redraw the screen", id="run.redraw", priority=True),
         Binding("1,alt+1", "tab('conversation')", "Conversation", id="run.tab_1"),
         Binding("2,alt+2", "tab('events')", "Events", id="run.tab_2"),
+        Binding("3,alt+3", "tab('context')", "Context", id="run.tab_3"),
+        Binding("4,alt+4", "tab('cost')", "Cost", id="run.tab_4"),
         Binding("backslash", "middle", "Hide or show the middle column", id="run.middle"),
         Binding("ctrl+o", "zoom", "Give the pane the whole width", id="run.zoom", priority=True),
         Binding("0,alt+0,f2", "home", "All runs", id="run.home"),
@@ -274,9 +273,20 @@ class RunScreen(RunEvents):
             self.conversation.pick(None)
         elif self.find.opened:
             self.find.action_close()
-        elif not (self.events.has_focus and self.events.drop_search()):
+        elif not self._drop_filter():
             return super().close_topmost()
         return True
+
+    def _drop_filter(self) -> bool:
+        """Take away what narrows the pane with the focus; False where nothing does."""
+        for pane, drop in (
+            (self.events, self.events.drop_search),
+            (self.context, self.context.drop_search),
+            (self.cost, self.cost.drop_page),
+        ):
+            if pane.has_focus:
+                return drop()
+        return False
 
     def action_copy_or_clear(self) -> None:
         """Copy what is selected in the conversation; else as on every screen."""
@@ -323,39 +333,13 @@ class RunScreen(RunEvents):
             type(self.conversation),
             FindBar,
             type(self.events),
+            type(self.context),
+            type(self.cost),
             Field,
             NameList,
             ApprovalBody,
         )
         self.app.push_screen(ReadScreen(self.look, self.look.t("help.title"), help_lines(panes, self.look)))
-
-    def action_status(self) -> None:
-        """What the run is doing."""
-        if self.newest is None or self.presented is None:
-            return
-        state = self.newest.state
-        lines = [state_line(state, self.presented.status, self.look.strings), *(n.text for n in self.presented.notices)]
-        header = self.presented.header
-        lines.append(f"{self.look.line(state.session_id)}  {header.model}  {header.route}")
-        self._read("help.status", lines)
-
-    def action_cost(self) -> None:
-        """What it cost."""
-        if self.newest is not None:
-            self._read("section.cost", cost_lines(self.newest.state, self.look))
-
-    def action_context(self) -> None:
-        """How full the context is, and with what."""
-        if self.presented is None:
-            return
-        gauge = Gauge(self.presented.side.gauge, self.look)
-        rows = [gauge.head(), gauge.amount(), gauge.outlook(), *gauge.legend(30)]
-        lines = ["".join(part.text for part in parts) for parts in rows if parts]
-        self._read("section.context", [*lines, gauge.measured(), gauge.provenance()])
-
-    def _read(self, title: str, lines: list[str]) -> None:
-        pairs = [("", line) for line in lines if line]
-        self.app.push_screen(ReadScreen(self.look, self.look.t(title), pairs))
 
     # -- palette ------------------------------------------------------------------------------------------------------
     def action_palette(self) -> None:
@@ -375,7 +359,7 @@ class RunScreen(RunEvents):
         if self.has_home:
             out.append(Choice("home", t("key.run.home"), "f2"))
         columns = [name for name, there in (("middle", self.form.middle), ("zoom", self.form.side)) if there]
-        out += self.event_choices()
+        out += [*self.event_choices(), *self.figure_choices()]
         readings = (*columns, "status", "cost", "context", "model", "help", "quit")
         out += [Choice(name, t(f"slash.help_{name}"), f"/{name}") for name in readings]
         out += [Choice(f"theme:{name}", t("palette.theme", name=name), "/theme") for name in self._themes]
@@ -388,6 +372,8 @@ class RunScreen(RunEvents):
             self.choose_tab(rest)
         elif name == "events":
             self.run_worker(self.do_event_choice(rest), group="events")
+        elif rest and name in FIGURE_TABS:
+            self.run_worker(self.do_figure_choice(name, rest), group="figures")
         elif name == "theme":
             self.post_message(self.ThemeChosen(rest))
         elif name == "language":

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from threading import Event
 
 from geode_tui.core import format as fmt
 from geode_tui.core.events import EventRow
+from geode_tui.log.browse import EventQuery
 from geode_tui.tui.screens.modal import Choice, ReadScreen
 from geode_tui.tui.screens.names import NamesScreen
 from geode_tui.tui.screens.run_view import RunView
 from geode_tui.tui.source import SourceError
 from geode_tui.tui.widgets.event_rows import pretty
 from geode_tui.tui.widgets.events import EventsPane
-from geode_tui.view.event_line import event_about
+from geode_tui.view.event_line import About, event_about
 
 PALETTE = (("search", "/"), ("names", "n"), ("level", "l"), ("jump", "g"), ("pause", "space"), ("export", "e"))
 """Actions of the tab that the palette names, and their keys."""
@@ -26,11 +28,12 @@ class RunEvents(RunView):
         """Something is to be done with an event, or with all that are shown."""
         event.stop()
         if event.what == "export":
-            self.run_worker(self._export(), group="export", exclusive=True)
+            wanted = self.events.filter
+            self.run_worker(self.export(wanted.query, wanted.admits), group="export", exclusive=True)
         elif event.what == "names":
             self.run_worker(self._choose_names(), group="names", exclusive=True)
         elif event.event is not None and event.what == "message":
-            self._show_message(event.event)
+            self.show_message(event_about(event.event), "events.no_message")
         elif event.event is not None:
             text = self.look.text(pretty(event.event.payload))
             if event.what == "view":
@@ -55,12 +58,12 @@ class RunEvents(RunView):
         self.events.focus()
         await self.events.run_action(name)
 
-    def _show_message(self, row: EventRow) -> None:
-        about = event_about(row)
+    def show_message(self, about: About, missing: str) -> None:
+        """Bring a message, or the round it would be in, into view; ``missing`` is the key of what to say without it."""
 
         def show() -> None:
             if not self.conversation.show_message(about):
-                self.say(self.look.t("events.no_message"))
+                self.say(self.look.t(missing))
 
         self.choose_tab("conversation")
         self.conversation.focus()
@@ -77,11 +80,11 @@ class RunEvents(RunView):
             NamesScreen(self.look, counts, hidden), lambda chosen: self.events.hide(chosen or frozenset())
         )
 
-    async def _export(self) -> None:
-        """The file is written in a thread, which gives up where the screen goes first."""
-        wanted, stop = self.events.filter, Event()
+    async def export(self, query: EventQuery, admits: Callable[[EventRow], bool]) -> None:
+        """Write events to a file, in a thread, which gives up where the screen goes first."""
+        stop = Event()
         try:
-            done = await asyncio.to_thread(self.source.export_events, wanted.query, wanted.admits, stop)
+            done = await asyncio.to_thread(self.source.export_events, query, admits, stop)
         except SourceError as error:
             self.say(str(error), error=True)
             return

@@ -23,6 +23,8 @@ from geode_tui.tui.source import Feed, RunSource
 from geode_tui.tui.steering import Steering
 from geode_tui.tui.widgets.approval import ApprovalPanel
 from geode_tui.tui.widgets.composer import Composer
+from geode_tui.tui.widgets.context_tab import BlocksView, ContextPane
+from geode_tui.tui.widgets.cost_tab import CostPane
 from geode_tui.tui.widgets.edge import Edge, PolicyLine
 from geode_tui.tui.widgets.events import EventsPane, EventsView
 from geode_tui.tui.widgets.find import FindBar
@@ -77,6 +79,8 @@ class RunView(BaseScreen):
         self.conversation.id = "conversation"
         self.find = FindBar(look, self.conversation)
         self.events = EventsPane(look, source)
+        self.context = ContextPane(look, source.blocks)
+        self.cost = CostPane(look, source, source.months)
         self.strip = FigureStrip(look)
         self.notices = Notices(look)
         self.approval = ApprovalPanel(look, source.arguments)
@@ -86,7 +90,7 @@ class RunView(BaseScreen):
         self.policy = PolicyLine(look)
         self.columns = Columns(
             main=(self.conversation, self.find),
-            panes={"events": self.events},
+            panes={"events": self.events, "context": self.context, "cost": self.cost},
             side=self.side,
             lower=(self.strip, self.approval, self.edge, self.notices, self.composer, self.policy),
         )
@@ -139,6 +143,8 @@ class RunView(BaseScreen):
         self.newest = batch
         self.conversation.show_state(batch.state)
         self.events.show(EventsView.of(batch.state))
+        self.context.show(BlocksView.of(batch.state))
+        self.cost.show(batch.state)
         self.approval.show(self._approvals(batch))
         self.settle(batch)
         self.represent()
@@ -282,6 +288,12 @@ class RunView(BaseScreen):
             return "events"
         if self.events.field.typing:
             return "events_field"
+        if self.context.has_focus:
+            return "context"
+        if self.context.field.typing:
+            return "context_field"
+        if self.cost.has_focus:
+            return "cost"
         if self.find.entry.has_focus:
             return "find"
         return "side" if self.side.has_focus else "conversation"

@@ -11,13 +11,12 @@ from textual.strip import Strip
 
 from geode_tui.core import format as fmt
 from geode_tui.core.events import ContextFigures
-from geode_tui.core.events import ContextFigures
 from geode_tui.tui.cells import cut_end, cut_front, pad, segments_width, width_of
 from geode_tui.tui.look import Look
 from geode_tui.tui.palette import KIND_LETTERS
 from geode_tui.tui.rows import row
-from geode_tui.view.blocks import BlockRow
-from geode_tui.view.gauge import uncertain
+from geode_tui.view.blocks import BlockRow, BlockState
+from geode_tui.view.gauge import kind_name, uncertain
 
 SHARE_FROM, STATE_FROM, BAR_FROM = 56, 44, 36
 """Cells of the pane from which a column is there (SCREENS.md 6: the share goes first)."""
@@ -38,7 +37,8 @@ class BlockLines(msgspec.Struct, frozen=True):
 
     @property
     def _state(self) -> int:
-        words = (self.look.t(f"blocks.{state}") for state in ("fixed", "verbatim", "unsent", "state"))
+        """Cells of the column, 0 where it is left out."""
+        words = (self.look.t(f"blocks.{state}") for state in (*self._marks, "state"))
         return 3 + max(map(width_of, words)) if self.width >= STATE_FROM else 0
 
     def heads(self) -> Strip:
@@ -162,14 +162,16 @@ class BlockLines(msgspec.Struct, frozen=True):
     def _standing(self, block: BlockRow, dim: str) -> list[Segment]:
         if not self._state:
             return []
-        palette, glyphs = self.look.palette, self.look.glyphs
-        symbol, color = {
-            "fixed": (glyphs.fixed, dim),
-            "verbatim": (glyphs.pending, dim),
-            "unsent": (glyphs.arrow, palette.info),
-        }[block.state]
-        word = pad(f"{pad(symbol, 2)} {self.look.t(f'blocks.{block.state}')}", self._state)
+        palette, marks = self.look.palette, self._marks
+        color = palette.info if block.state == "unsent" else dim
+        mark = pad(marks[block.state], max(map(width_of, marks.values())))
+        word = pad(f"{mark} {self.look.t(f'blocks.{block.state}')}", self._state)
         return [Segment(word, palette.style(color))]
+
+    @property
+    def _marks(self) -> dict[BlockState, str]:
+        glyphs = self.look.glyphs
+        return {"fixed": glyphs.fixed, "verbatim": glyphs.pending, "unsent": glyphs.arrow}
 
 
 def matches(lines: BlockLines, block: BlockRow, wanted: str) -> bool:
@@ -178,6 +180,4 @@ def matches(lines: BlockLines, block: BlockRow, wanted: str) -> bool:
     strings = lines.look.strings
     text = f"{name} {detail} {kind_name(block.kind, strings)} {strings.t(f'blocks.{block.state}')}".casefold()
     round_ = f"r{block.entry.round}" if block.entry else ""
-    return all(
-        word == round_ if _ROUND_WORD.match(word) else word in text for word in wanted.casefold().split()
-    )
+    return all(word == round_ if _ROUND_WORD.match(word) else word in text for word in wanted.casefold().split())

@@ -211,7 +211,9 @@ class ContextPane(Asking, can_focus=True):
 
     def _filtered(self, width: int) -> Strip:
         palette = self.look.palette
-        return self._row(width, [Segment(f"/ {self.look.line(self.wanted, 60)}", palette.style(palette.warn, bold=True))])
+        return self._row(
+            width, [Segment(f"/ {self.look.line(self.wanted, 60)}", palette.style(palette.warn, bold=True))]
+        )
 
     def _below(self, rest: Sequence[BlockRow], width: int) -> Strip:
         tokens = fmt.tokens(sum(one.tokens for one in rest))
@@ -302,4 +304,3 @@ class ContextPane(Asking, can_focus=True):
         """Move back."""
         event.stop()
         self.action_move(-WHEEL)
-

@@ -11,8 +11,9 @@ from geode_tui.tui.look import Look
 from geode_tui.tui.rows import fit
 from geode_tui.tui.widgets.gauge import chip
 from geode_tui.tui.widgets.plots import sparkline, thin_bar
+from geode_tui.view.cost import amount, break_text
 from geode_tui.view.selectors import cache_hit
-from geode_tui.view.state import Money, RoundFigures, RunState
+from geode_tui.view.state import CacheBreak, Money, RoundFigures, RunState
 
 WARN_AT = 0.8
 """The part of a budget at which the run is warned (RUNTIME.md 8.2)."""
@@ -28,6 +29,8 @@ class CostView(msgspec.Struct, frozen=True):
     rounds: tuple[RoundFigures, ...]
     hit: float | None
     simulated: bool
+    broke: CacheBreak | None = None
+    """The newest cache break."""
     flash: bool = False
     """Whether 80 % of the budget were reached just now."""
 
@@ -41,6 +44,7 @@ def cost_view(state: RunState) -> CostView:
         tuple(state.rounds),
         cache_hit(state),
         state.simulated,
+        state.cache_breaks[-1] if state.cache_breaks else None,
     )
 
 
@@ -48,7 +52,7 @@ def session_parts(view: CostView, look: Look) -> list[Segment]:
     """``$1.84 of $5.00  37 %``. What is not priced at all reads ``unpriced``; simulated money is marked."""
     palette = look.palette
     muted = palette.style(palette.muted)
-    parts = [Segment(_amount(view.money, look), palette.style(bold=True))]
+    parts = [Segment(amount(view.money, look.strings), palette.style(bold=True))]
     if view.simulated:
         parts.append(Segment(f" {look.t('cost.simulated')}", palette.style(palette.warn, bold=True)))
     if view.budget:
@@ -59,12 +63,6 @@ def session_parts(view: CostView, look: Look) -> list[Segment]:
             chip(look, percent, palette.warn) if view.flash else Segment(percent),
         ]
     return parts
-
-
-def _amount(money: Money, look: Look) -> str:
-    if money.unpriced_calls and not money.cost_micro:
-        return look.t("cost.unpriced_short")
-    return fmt.money(money.cost_micro)
 
 
 def hit_text(view: CostView, look: Look) -> str:
@@ -79,13 +77,15 @@ def cost_rows(view: CostView, look: Look, width: int, *, plot: bool) -> list[tup
         return [
             ([Segment(fmt.money(0), look.palette.style(bold=True)), Segment(f"  {look.t('cost.empty')}", muted)], [])
         ]
-    turn = Segment(look.t("cost.turn", amount=_amount(view.turn, look)), muted)
+    turn = Segment(look.t("cost.turn", amount=amount(view.turn, look.strings)), muted)
     rows = [(session_parts(view, look), [turn])]
     if view.budget:
         rows.append((thin_bar(look, view.money.cost_micro, view.budget, width, mark=WARN_AT), []))
     if plot and len(view.rounds) > 1:
         rows += _plot_rows(view, look, width)
     rows.append((_tokens(view.money.usage, look, width), []))
+    if view.broke is not None:
+        rows.append(_break_row(view.broke, look))
     if view.money.unpriced_calls:
         text = look.t("cost.unpriced", n=view.money.unpriced_calls)
         mark = Segment(f"{look.glyphs.warning} ", look.palette.style(look.palette.warn))
@@ -96,6 +96,15 @@ def cost_rows(view: CostView, look: Look, width: int, *, plot: bool) -> list[tup
     if view.money.failed_micro:
         rows.append(([Segment(look.t("cost.failed", amount=fmt.money(view.money.failed_micro)), muted)], []))
     return rows
+
+
+def _break_row(one: CacheBreak, look: Look) -> tuple[list[Segment], list[Segment]]:
+    palette = look.palette
+    mark = Segment(f"{look.glyphs.masked} ", palette.style(palette.crit, bold=True))
+    text = look.t("cost.break", why=break_text(one, look.strings))
+    price = look.t("cost.unpriced_short") if one.cost_micro is None else fmt.money(one.cost_micro)
+    note = f"{look.t('round.column', n=one.round)} {price}"
+    return [mark, Segment(text)], [Segment(note, palette.style(palette.muted))]
 
 
 def _plot_rows(view: CostView, look: Look, width: int) -> list[tuple[list[Segment], list[Segment]]]:

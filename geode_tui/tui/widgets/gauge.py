@@ -14,7 +14,7 @@ from geode_tui.core.events import ContextFigures
 from geode_tui.tui.cells import width_of
 from geode_tui.tui.look import Look
 from geode_tui.tui.palette import GAUGE_KINDS, KIND_LETTERS
-from geode_tui.tui.rows import row
+from geode_tui.tui.rows import fit, row
 from geode_tui.tui.widgets.plots import thin_bar
 from geode_tui.view.forecast import Forecast
 from geode_tui.view.gauge import (
@@ -102,13 +102,15 @@ class Gauge(msgspec.Struct, frozen=True):
         """See `view.gauge.provenance_text`."""
         return provenance_text(self.view.figures, self.look.strings)
 
-    def outlook(self) -> list[Segment]:
-        """The next limit that is not reached, and the pace; empty without a forecast."""
+    def outlook(self, width: int) -> list[Segment]:
+        """The next limit that is not reached, and the pace where ``width`` cells have room for it; empty without a
+        forecast.
+        """
         palette = self.look.palette
         what, pace = outlook_texts(self.view.forecast, self.look.strings)
         if not what:
             return []
-        return [Segment(what, palette.style(bold=True)), Segment(f"  {pace}", palette.style(palette.muted))]
+        return fit([[Segment(what, palette.style(bold=True))], [Segment(pace, palette.style(palette.muted))]], width)
 
     # -- drawing ------------------------------------------------------------------------------------------------------
     def bar(self, width: int, *, letters: bool = True) -> Strip:

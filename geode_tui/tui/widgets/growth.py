@@ -13,9 +13,9 @@ from geode_tui.core import format as fmt
 from geode_tui.core.events import ContextFigures
 from geode_tui.tui.cells import pad, segments_width, width_of
 from geode_tui.tui.look import Look
-from geode_tui.tui.widgets.cost import CostView
 from geode_tui.tui.widgets.plots import columns
-from geode_tui.view.forecast import Forecast
+from geode_tui.view.forecast import Forecast, Span
+from geode_tui.view.gauge import span_text
 from geode_tui.view.selectors import GuardLine
 from geode_tui.view.state import RoundFigures
 
@@ -68,21 +68,22 @@ def _labels(figures: ContextFigures, top: float, look: Look) -> dict[int, Segmen
     return out
 
 
-def next_rows(
-    ahead: Forecast | None, cost: CostView, guards: Sequence[GuardLine], look: Look, width: int, *, live: bool
-) -> list[Pair]:
+def next_rows(ahead: Forecast | None, guards: Sequence[GuardLine], look: Look, width: int, *, live: bool) -> list[Pair]:
     """A row for each limit that the run will meet at its pace so far. Clocks count only while it is ``live``."""
     t = look.t
     found: list[tuple[str, str, str]] = []
     if ahead is not None:
-        pace = t("gauge.pace", tokens=fmt.tokens(ahead.per_round))
-        limits = (("warning", ahead.to_warning), ("critical", ahead.to_critical), ("full", ahead.to_full))
-        found += [(f"next.{name}", t("next.in_rounds", n=fmt.number(left)), pace) for name, left in limits if left > 0]
-    priced = [r.cost_micro for r in cost.rounds if r.cost_micro]
-    if cost.budget > cost.money.cost_micro and priced:
-        each = sum(priced) / len(priced)
-        left = fmt.number(ceil((cost.budget - cost.money.cost_micro) / each))
-        found.append(("next.cost", t("next.in_rounds", n=left), t("next.each", amount=fmt.money(round(each)))))
+        limits = (
+            ("warning", ahead.warning),
+            ("critical", ahead.critical),
+            ("full", ahead.full),
+            ("cost", ahead.cost),
+        )
+        found += [
+            (f"next.{name}", t("next.in_rounds", n=span_text(left)), time_text(ahead.seconds(left), look))
+            for name, left in limits
+            if left is not None and left.likely > 0
+        ]
     for line in guards:
         rest = line.limit - line.used
         if rest > 0 and line.unit == "rounds":
@@ -91,6 +92,14 @@ def next_rows(
             found.append((f"next.{line.name}", t("next.in", time=fmt.duration(rest)), ""))
     column = max((width_of(t(key)) for key, _, _ in found), default=0) + 2
     return [_pair(pad(t(key), column), when, note, look, width) for key, when, note in found]
+
+
+def time_text(took: Span | None, look: Look) -> str:
+    """``6-9 min``, from two hours on ``2-4 h``; empty where it is not known."""
+    if took is None:
+        return ""
+    unit, key = (3_600, "next.hours") if took.low >= 7_200 else (60, "next.minutes")
+    return look.t(key, n=span_text(Span(took.low // unit, took.likely // unit, ceil(took.high / unit))))
 
 
 def _pair(name: str, when: str, note: str, look: Look, width: int) -> Pair:

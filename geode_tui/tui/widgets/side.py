@@ -201,7 +201,7 @@ class _Column:
             out.append(self.row(list(gauge.bar(self.inner))))
         if labels := gauge.labels(self.inner):
             out.append(self.row(labels))
-        if outlook := gauge.outlook():
+        if outlook := gauge.outlook(self.inner):
             out += [self.blank(), self.row(outlook)] if form.legend else [self.row(outlook)]
         if form.legend and (legend := gauge.legend(self.inner)):
             out += [self.blank(), *(self.row(parts) for parts in legend)]
@@ -239,13 +239,13 @@ class _Column:
     def ahead(self, rows: int) -> list[Strip]:
         """When each limit is met, where there are ``rows`` rows for it."""
         view = self.view
-        made_of = (view.gauge.forecast, view.cost, view.guards, view.live)
+        made_of = (view.gauge.forecast, view.guards, view.live)
         made = self.section("next", made_of, make=lambda: self._ahead())
         return made if len(made) <= rows else []
 
     def _ahead(self) -> list[Strip]:
         view = self.view
-        made = next_rows(view.gauge.forecast, view.cost, view.guards, self.look, self.inner, live=view.live)
+        made = next_rows(view.gauge.forecast, view.guards, self.look, self.inner, live=view.live)
         heading = self.heading("section.next", self.look.t("next.note"))
         return [self.blank(), heading, *(self.row(left, right) for left, right in made)] if made else []
 

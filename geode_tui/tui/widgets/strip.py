@@ -75,8 +75,8 @@ class FigureStrip(Paced):
         muted = self.look.palette.style(self.look.palette.muted)
         tail = session_parts(view.cost, self.look)[: 2 if view.cost.simulated else 1]
         ahead = view.gauge.forecast
-        if ahead is not None and ahead.to_full:
-            tail += [Segment(f"  {self.look.t('gauge.left_short', n=ahead.to_full)}", muted)]
+        if ahead is not None and ahead.full.likely:
+            tail += [Segment(f"  {self.look.t('gauge.left_short', n=ahead.full.likely)}", muted)]
         return self._with_bar(gauge.head(short=True), tail, gauge, width)
 
     def _lower(self, gauge: Gauge, view: SideView, width: int) -> Strip:
@@ -88,7 +88,7 @@ class FigureStrip(Paced):
             right.append([Segment(text, muted)])
         if session is not None:
             right.append(guard_parts(session, self.look, flash="session" in view.flash))
-        left = gauge.outlook()[:1]
+        left = gauge.outlook(width)[:1]
         if segments_width(left) + 2 + sum(segments_width(part) + 2 for part in right) > width - 2:
             left = []
         return self._row(left, fit(right, width - 2), width)

@@ -14,7 +14,7 @@ from geode_tui.tui.look import Look
 from geode_tui.tui.rows import row
 from geode_tui.tui.widgets.pane import Pane
 
-TABS = ("conversation", "events")
+TABS = ("conversation", "events", "context", "cost")
 
 
 class TabRow(Pane):

@@ -1,0 +1,125 @@
+"""What the run screen does for its Context and Cost tabs, and for the commands that tell the same figures."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from geode_tui.tui.screens.modal import Choice, ReadScreen
+from geode_tui.tui.screens.run_events import RunEvents
+from geode_tui.tui.source import SourceError
+from geode_tui.tui.widgets.context_tab import ContextPane
+from geode_tui.tui.widgets.cost_tab import QUERY, CostPane
+from geode_tui.view.blocks import BlockRow
+from geode_tui.view.cost import cost_lines, session_text
+from geode_tui.view.event_line import About
+from geode_tui.view.gauge import context_line, context_lines
+from geode_tui.view.selectors import state_line
+
+PALETTE = (
+    ("context", "filter", "/"),
+    ("context", "sort", "s"),
+    ("cost", "rounds", "r"),
+    ("cost", "months", "m"),
+    ("cost", "budget", "b"),
+    ("cost", "export", "e"),
+)
+"""Actions that the palette names: the tab, the action, its key."""
+FIGURE_TABS = frozenset(tab for tab, _, _ in PALETTE)
+
+
+class RunFigures(RunEvents):
+    """See the module."""
+
+    # -- Context ------------------------------------------------------------------------------------------------------
+    def on_context_pane_wanted(self, event: ContextPane.Wanted) -> None:
+        """Something is to be done with a block."""
+        event.stop()
+        entry = event.block.entry
+        if entry is None:
+            self.say(self.look.t("blocks.not_said"))
+        elif event.what == "copy":
+            self.run_worker(self._copy_block(event.block), group="copy", exclusive=True)
+        else:
+            about = About(entry.message_id, entry.seq, entry.call_id, entry.turn, entry.round)
+            self.show_message(about, "events.no_message")
+
+    async def _copy_block(self, block: BlockRow) -> None:
+        stage, entry = self.conversation.stage, block.entry
+        if stage is None or entry is None:
+            return
+        try:
+            text = await asyncio.to_thread(stage.whole, entry.message_id)
+        except SourceError as error:
+            self.say(str(error), error=True)
+            return
+        self.app.copy_to_clipboard(text)
+        self.say(self.look.t("screen.copied"))
+
+    # -- Cost ---------------------------------------------------------------------------------------------------------
+    def on_cost_pane_wanted(self, event: CostPane.Wanted) -> None:
+        """Something is to be done with the cost."""
+        event.stop()
+        if event.what == "budget":
+            self.write("/budget cost ")
+        elif event.what == "export":
+            self.run_worker(self.export(QUERY, lambda _: True), group="export", exclusive=True)
+        elif event.what == "jump" and event.round is not None:
+            self.show_message(About(0, 0, "", event.round.turn, event.round.round), "cost.no_round")
+        elif event.what == "copy":
+            self.app.copy_to_clipboard(event.text)
+            self.say(self.look.t("screen.copied"))
+
+    def write(self, text: str) -> None:
+        """Begin ``text`` in the composer; what stands there can be had back as an earlier prompt."""
+        entry = self.composer.entry
+        if entry.text:
+            entry.remember(entry.whole_text())
+            entry.clear_text()
+        entry.focus()
+        entry.insert(text)
+
+    # -- palette ------------------------------------------------------------------------------------------------------
+    def figure_choices(self) -> list[Choice]:
+        """What the palette offers for the two tabs."""
+        return [Choice(f"{tab}:{name}", self.look.t(f"palette.{tab}_{name}"), key) for tab, name, key in PALETTE]
+
+    async def do_figure_choice(self, tab: str, name: str) -> None:
+        """Show the tab and do what was chosen."""
+        pane = self.context if tab == "context" else self.cost
+        self.choose_tab(tab)
+        pane.focus()
+        if name in {"rounds", "months"}:
+            self.cost.turn_to("rounds" if name == "rounds" else "months")
+        elif name in {"budget", "export"}:
+            self.cost.action_want(name)
+        else:
+            await pane.run_action(name)
+
+    # -- commands -----------------------------------------------------------------------------------------------------
+    def action_status(self) -> None:
+        """What the run is doing, how full its context is and what it cost."""
+        if self.newest is None or self.presented is None:
+            return
+        state, t = self.newest.state, self.look.t
+        lines = [state_line(state, self.presented.status, self.look.strings), *(n.text for n in self.presented.notices)]
+        header = self.presented.header
+        lines.append(f"{self.look.line(state.session_id)}  {header.model}  {header.route}")
+        if state.context is not None:
+            lines.append(f"{t('section.context')}  {context_line(state.context, self.look.strings)}")
+        lines.append(f"{t('section.cost')}  {session_text(state, self.look.strings)}")
+        self._read("help.status", [("", line) for line in lines if line])
+
+    def action_cost(self) -> None:
+        """What it cost."""
+        if self.newest is not None:
+            self._read("section.cost", cost_lines(self.newest.state, self.look.strings))
+
+    def action_context(self) -> None:
+        """How full the context is, with what, and in which layers it is sent."""
+        if self.newest is not None:
+            self._read("section.context", context_lines(self.newest.state, self.look.strings))
+
+    def _read(self, title: str, pairs: Sequence[tuple[str, str]]) -> None:
+        safe = [(self.look.redact(left), self.look.redact(right)) for left, right in pairs]
+        self.app.push_screen(ReadScreen(self.look, self.look.t(title), safe))
