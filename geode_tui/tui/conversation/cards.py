@@ -178,8 +178,8 @@ def standing(result: MessageRow | None, tool: OpenTool | None, *, asked: bool, t
         elif meta.is_error:
             kind = "failed"
         word = clean_line(meta.summary, _WORD) if kind in {"ok", "failed"} else ""
-        ran = meta.executed and not meta.denied
-        return Standing(kind, word, None, meta.duration_ms if ran else None, meta.tokens or None)
+        timed = kind in {"ok", "failed"}  # when one that was stopped had ended is not known
+        return Standing(kind, word, None, meta.duration_ms if timed else None, meta.tokens or None)
     if result is not None:
         return Standing("ok")
     if asked or (tool is not None and tool.state == "waiting"):

@@ -84,6 +84,13 @@ def test_how_a_call_stands(answer: MessageRow | None, tool: OpenTool | None, kin
     assert standing(answer, tool, asked=False, turn_open=True).kind == kind
 
 
+@pytest.mark.parametrize("fate", ["unknown", "interrupted"])
+def test_a_call_that_was_stopped_has_no_time_that_could_be_known(fate: str) -> None:
+    stopped = standing(result(is_error=True, fate=fate, duration_ms=0), None, asked=False, turn_open=False)
+    assert stopped.duration_ms is None
+    assert standing(result(duration_ms=0), None, asked=False, turn_open=False).duration_ms == 0
+
+
 def test_a_call_without_a_result_after_its_turn_is_of_unknown_outcome() -> None:
     assert standing(None, None, asked=False, turn_open=False).kind == "unknown"
     assert standing(None, None, asked=True, turn_open=True).kind == "waiting"
