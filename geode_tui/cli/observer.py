@@ -48,6 +48,8 @@ def resume_point(state: RunState) -> ResumePoint:
         cost_warned=state.cost_warned,
         cost_exceeded=state.cost_exceeded,
         handoff=state.handoff,
+        cache_use=state.cache_use,
+        cache_low=state.cache_low_turn > 0,
         open_llm_calls=tuple((c.call_id, c.attempt, c.purpose, c.model) for c in state.open_calls.values()),
         open_processes=tuple((t.call_id, _mark(t)) for t in running),
         open_approvals=tuple((a.approval_id, a.call_id, a.tool) for a in state.approvals.values()),

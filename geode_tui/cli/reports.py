@@ -52,7 +52,7 @@ def sessions(env: Env, *, json: bool) -> int:
         env.print(f"no runs in {env.project.root} yet: geode-tui run PROMPT starts one")
     for item in found:
         context = item["context"]
-        gauge = f"{context['percent']:.0f} % {context['state']}" if context else "-"
+        gauge = f"{int(context['percent'])} % {context['state']}" if context else "-"
         cost = "unpriced" if item["cost_usd"] is None else f"${item['cost_usd']}"
         why = item["termination_reason"] or ""
         env.print(
@@ -135,7 +135,7 @@ def context(env: Env, session: str, *, round_: int | None, json: bool) -> int:
         return 0
     _print_pairs(env, context_lines(state, env.strings))
     if table.rows:
-        env.print(env.strings.t("blocks.largest"))
+        env.print(f"{env.strings.t('blocks.title')}  {env.strings.t('blocks.largest')}")
     for row in table.rows[:MOST_BLOCKS]:
         env.print(f"  {_block_line(row, state, env.strings)}")
     return 0

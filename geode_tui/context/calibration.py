@@ -66,9 +66,9 @@ class Calibration:
 
         ``tokens`` must be without sealed content and images: their figures are no ratios.
         """
-        seen = load[:_LEARNED]
-        gain = [_product(row, seen) for row in self._spread]
-        variance = _product(gain, seen) + deviation**2
+        seen = [(feature, count) for feature, count in enumerate(load[:_LEARNED]) if count]
+        gain = [sum([row[feature] * count for feature, count in seen]) for row in self._spread]
+        variance = sum([gain[feature] * count for feature, count in seen]) + deviation**2
         error = tokens - self.ratio_tokens(load)
         trust = min(1.0, _TRUST * math.sqrt(variance) / abs(error)) if error else 1.0
         low, high = _BOUNDS
@@ -77,8 +77,9 @@ class Calibration:
             for weight, prior, g in zip(self._weights, self._prior, gain, strict=True)
         ]
         for row, g in zip(self._spread, gain, strict=True):
-            known = trust * g / variance
-            row[:] = [spread - known * h for spread, h in zip(row, gain, strict=True)]
+            if g:
+                known = trust * g / variance
+                row[:] = [spread - known * h for spread, h in zip(row, gain, strict=True)]
         self.confirmed += 1
 
     def copy(self) -> Calibration:

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from geode_tui.context.calibration import Calibration, Kinship
-from geode_tui.context.loads import Category, Load, block_load, load, message_loads, minus, plus, total
-from geode_tui.context.sums import Sums, sums_of
+from geode_tui.context.loads import NOTHING, Category, Load, block_load, load, message_loads, minus, plus, total
+from geode_tui.context.sums import Sums
 from geode_tui.core.events import ContextFigures, Measured
 from geode_tui.core.messages import Block, Message, ThinkingBlock
 from geode_tui.core.tokens import ScriptCounter, TokenCounter, VocabularyName
@@ -41,6 +41,8 @@ SURE_SHARE = 0.4
 _ELUSIVE = frozenset({"thinking", "native", "images"})
 _PLAUSIBLE_SHARE = 0.6
 """An answer's reported tokens below this share of its content are those of its first words, or of a cut stream."""
+_CREDIBLE = 0.5, 2.0
+"""Times what was expected: a figure within is that of the messages that joined, one beyond has something else in it."""
 _ANSWER_DEVIATION, _GROWTH_DEVIATION, _WHOLE_DEVIATION = (8.0, 0.03), (20.0, 0.05), (300.0, 0.10)
 """Tokens, and share of the content, by which a confirmed figure may miss its calibration for no known reason: of an
 answer, of what joined between two prompts, of a whole prompt (to which a provider adds instructions of its own)."""
@@ -117,20 +119,22 @@ def message_parts(message: Message, counter: TokenCounter | None = None) -> dict
 
 
 class Anchor(msgspec.Struct, frozen=True):
-    """The provider's own count of a prompt, and what that prompt held. ``messages`` is how many it had."""
+    """The provider's own count of a prompt, and what that prompt held. ``messages`` is how many it had, the first of
+    ``sums``.
+    """
 
     tokens: int
     load: Load
     messages: int
     view: int
+    sums: Sums
 
 
 class _Counted(msgspec.Struct, frozen=True):
-    """An answer whose tokens its provider counted, since the last confirmed prompt."""
+    """Answers whose tokens their provider counted, since the last confirmed prompt, taken together."""
 
-    load: Load
-    tokens: int
-    route: tuple[str, str, str]
+    load: Load = NOTHING
+    tokens: int = 0
 
 
 class PromptMeter:
@@ -142,7 +146,7 @@ class PromptMeter:
         self._view = 0
         self._anchors: dict[tuple[tuple[str, str, str], str], Anchor] = {}
         self._calibrations: dict[tuple[str, str, str] | None, Calibration] = {}
-        self._answers: list[_Counted] = []
+        self._answers: dict[tuple[str, str, str], _Counted] = {}
 
     # -- the conversation -------------------------------------------------------------------------------------------
     @property
@@ -169,7 +173,9 @@ class PromptMeter:
         tokens = calibration.tokens(added, tiles=_tiles(route))
         if counted is not None and route is not None and counted >= _PLAUSIBLE_SHARE * tokens:
             calibration.learn(added, counted, _deviation(added, _ANSWER_DEVIATION))
-            self._answers.append(_Counted(added, counted, route.key))
+            self._sums.credit(route, self.messages - 1, counted)
+            before = self._answers.get(route.key, _Counted())
+            self._answers[route.key] = _Counted(plus(before.load, added), before.tokens + counted)
             return counted
         return round(tokens)
 
@@ -178,15 +184,15 @@ class PromptMeter:
 
         Anchors hold: from now on they miss what left and what came, until a prompt of this view is confirmed.
         """
-        self._sums = sums_of(messages, self.counter)
-        self._answers = []
+        self._sums = self._sums.retaken(messages, self.counter)
+        self._answers = {}
         self._view += 1
 
     def copy(self) -> PromptMeter:
         """A meter that goes on from here on its own, to see what something would come to."""
         made = PromptMeter(self.counter)
         made._sums, made._view = self._sums.copy(), self._view
-        made._anchors, made._answers = dict(self._anchors), list(self._answers)
+        made._anchors, made._answers = dict(self._anchors), dict(self._answers)
         made._calibrations = {key: calibration.copy() for key, calibration in self._calibrations.items()}
         return made
 
@@ -201,23 +207,35 @@ class PromptMeter:
         now = minus(total(self._sums.parts(route).values()), total(self._sums.since(messages).values()))
         before = self._anchors.get((route.key, prefix.digest))
         if before is not None:
-            self._learn_growth(route, before, now, tokens)
+            self._learn_growth(route, before, now, tokens, messages)
         elif prefix.tokens:
             whole = plus(now, load(text=prefix.tokens))
             self._learn(route, whole, tokens, _WHOLE_DEVIATION)
-        self._anchors[route.key, prefix.digest] = Anchor(tokens, now, messages, self._view)
-        self._answers = []
+        self._anchors[route.key, prefix.digest] = Anchor(tokens, now, messages, self._view, self._sums)
+        self._answers = {}
         return True
 
-    def _learn_growth(self, route: Route, before: Anchor, now: Load, tokens: int) -> None:
+    def _learn_growth(self, route: Route, before: Anchor, now: Load, tokens: int, messages: int) -> None:
         """Learn from what was added between two prompts, where nothing was taken off."""
-        grown = minus(now, before.load)
-        known = 0
-        for answer in self._answers:
-            if answer.route == route.key:
-                grown, known = minus(grown, answer.load), known + answer.tokens
+        answers = self._answers.get(route.key, _Counted())
+        grown = minus(minus(now, before.load), answers.load)
         if min(grown) >= 0 and any(grown) and tokens > before.tokens:
-            self._learn(route, grown, tokens - before.tokens - known, _GROWTH_DEVIATION)
+            more = tokens - before.tokens - answers.tokens
+            if before.view == self._view:
+                self._credit(route, before.messages, messages, more, grown)
+            self._learn(route, grown, more, _GROWTH_DEVIATION)
+
+    def _credit(self, route: Route, start: int, end: int, tokens: int, grown: Load) -> None:
+        """Divide ``tokens`` among the messages that were ``grown`` by, unless something else is in that figure too."""
+        calibration, tiles = self.calibration(route), _tiles(route)
+        expected = calibration.tokens(grown, tiles=tiles)
+        low, high = _CREDIBLE
+        if expected <= 0 or not low <= tokens / expected <= high:
+            return
+        for place, joined in enumerate(self._sums.between(start, end), start):
+            if route.key not in joined.counted:
+                share = calibration.tokens(joined.load, tiles=tiles) / expected
+                self._sums.credit(route, place, share * tokens)
 
     def _learn(self, route: Route, counted: Load, tokens: int, deviation: tuple[float, float]) -> None:
         calibration = self.calibration(route)
@@ -261,14 +279,22 @@ class PromptMeter:
             margin = 0 if measured == "counted" else UNCONFIRMED_MARGIN_PERCENT
             return figures(sum(parts.values()), parts, route, budget, measured, simulated=simulated, margin=margin)
         change = minus(total(loads.values()), anchor.load)
-        used = anchor.tokens + calibration.tokens(change, tiles=tiles)
-        for answer in self._answers:
-            if answer.route == route.key:
-                used += answer.tokens - calibration.tokens(answer.load, tiles=tiles)
+        answers = self._answers.get(route.key, _Counted())
+        used = anchor.tokens + answers.tokens + calibration.tokens(minus(change, answers.load), tiles=tiles)
+        if anchor.view != self._view:
+            used += self._known_better(anchor, route)
         same = anchor.view == self._view and anchor.messages == len(self._sums)
         return figures(
             max(1, round(used)), parts, route, budget, "confirmed" if same else "estimated", simulated=simulated
         )
+
+    def _known_better(self, anchor: Anchor, route: Route) -> float:
+        """By how much the messages that left since ``anchor`` took less room than their texts let expect: how much
+        they took was seen when they joined.
+        """
+        calibration, tiles = self.calibration(route), _tiles(route)
+        known = (joined for joined in anchor.sums.without(self._sums, anchor.messages) if route.key in joined.counted)
+        return sum(calibration.tokens(joined.load, tiles=tiles) - joined.counted[route.key] for joined in known)
 
     def least(self, route: Route, prefix: Prefix) -> int:
         """The fewest tokens that a prompt of the whole conversation can take, whatever its tokeniser: well under half

@@ -48,6 +48,9 @@ def load(**counts: float) -> Load:
     return tuple(made)
 
 
+_MESSAGE = load(messages=1)
+
+
 def plus(a: Load, b: Load) -> Load:
     """Both together."""
     return tuple(map(add, a, b))
@@ -60,10 +63,12 @@ def minus(a: Load, b: Load) -> Load:
 
 def total(loads: Iterable[Load]) -> Load:
     """All together."""
-    made = NOTHING
-    for each in loads:
-        made = plus(made, each)
-    return made
+    return tuple(map(sum, zip(*loads, strict=True))) or NOTHING
+
+
+def join(loads: dict[Category, Load], category: Category, part: Load) -> None:
+    """Add ``part`` to ``loads``."""
+    loads[category] = plus(loads[category], part) if category in loads else part
 
 
 def block_load(block: Block, counter: TokenCounter) -> tuple[Category, Load]:
@@ -103,13 +108,12 @@ def message_loads(message: Message, counter: TokenCounter, *, summary: bool = Fa
         category, part = block_load(block, counter)
         if message.role == "user" and category == "agent":
             category = own
-        made[category] = plus(made.get(category, NOTHING), part)
+        join(made, category, part)
         if isinstance(block, ToolResultBlock):
             for image in (b for b in block.content if isinstance(b, ImageBlock)):
-                made["images"] = plus(made.get("images", NOTHING), block_load(image, counter)[1])
+                join(made, *block_load(image, counter))
     if message.role != "tool":
-        home = own if message.role == "user" else "agent"
-        made[home] = plus(made.get(home, NOTHING), load(messages=1))
+        join(made, own if message.role == "user" else "agent", _MESSAGE)
     return made
 
 

@@ -174,6 +174,15 @@ class CacheBroken(Payload, frozen=True):
     position: int = 0
 
 
+class CacheHitLow(Payload, frozen=True):
+    """Only ``read_tokens`` of the ``cacheable_tokens`` of a session's prompts came from the provider's cache: told once
+    a session (RUNTIME.md 7).
+    """
+
+    read_tokens: int
+    cacheable_tokens: int
+
+
 class LlmCallRetried(Payload, frozen=True):
     """The same request will be sent again after ``delay_s`` seconds, at ``at`` (epoch seconds)."""
 

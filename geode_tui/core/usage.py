@@ -46,6 +46,39 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
         )
 
 
+CACHE_WARNING_TOKENS, CACHE_WARNING_PERCENT = 50_000, 30
+"""From so many cacheable tokens on, a share below this that was read is told of (RUNTIME.md 7)."""
+_LEAST_CACHED = 1_024
+"""The shortest prompt that a provider caches which does not say what it writes (OpenAI's prompt caching guide)."""
+
+
+class CacheUse(msgspec.Struct, frozen=True):
+    """Tokens that a session's requests read from their provider's cache, of those that it held or could have held."""
+
+    read: int = 0
+    cacheable: int = 0
+
+    @property
+    def low(self) -> bool:
+        """Whether enough could have been read, and too little was."""
+        enough = self.cacheable >= CACHE_WARNING_TOKENS
+        return enough and 100 * self.read < CACHE_WARNING_PERCENT * self.cacheable
+
+    def plus(self, usage: Usage) -> CacheUse:
+        """With one more request. What was not read is what was written to the cache; where the provider does not say
+        what it writes, all that was sent. Where it says nothing of a cache, nothing is known.
+        """
+        writes = (usage.cache_write_5m_tokens, usage.cache_write_1h_tokens)
+        if writes != (None, None):
+            missed = sum(tokens or 0 for tokens in writes)
+        elif usage.cache_read_tokens is None or usage.prompt_tokens < _LEAST_CACHED:
+            return self
+        else:
+            missed = usage.input_tokens
+        read = usage.cache_read_tokens or 0
+        return CacheUse(self.read + read, self.cacheable + read + missed)
+
+
 def usd(micro: int) -> str:
     """Decimal dollars of ``micro``, at least two decimals, no trailing zeros beyond: ``1840000`` is ``"1.84"``."""
     sign = "-" if micro < 0 else ""

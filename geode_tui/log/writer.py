@@ -62,6 +62,8 @@ class Tx:
         self.turn = turn
         self.round = round_
         self.rows: list[EventRow] = []
+        self._seq: int | None = None
+        """The newest message number, once it was read: nobody else writes while this transaction is open."""
 
     # -- events -----------------------------------------------------------------------------------------------------
     def event(self, payload: Payload) -> int:
@@ -77,9 +79,12 @@ class Tx:
 
     # -- messages ---------------------------------------------------------------------------------------------------
     def next_seq(self) -> int:
-        """The session's next message number; never one that was used before."""
-        row = self._db.execute("SELECT max(seq) FROM messages WHERE session_id=?", (self._writer.session_id,)).get
-        return 1 if row is None else int(row) + 1
+        """Take the session's next message number: never one that was used before."""
+        if self._seq is None:
+            query = "SELECT coalesce(max(seq), 0) FROM messages WHERE session_id=?"
+            self._seq = int(self._db.execute(query, (self._writer.session_id,)).get)
+        self._seq += 1
+        return self._seq
 
     def open_message(self) -> tuple[int, int]:
         """Begin an answer's row, without content. Returns (id, seq)."""

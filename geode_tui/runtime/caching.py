@@ -14,26 +14,30 @@ from geode_tui.context.cache import (
     name_of,
 )
 from geode_tui.context.estimate import plausible
-from geode_tui.core.events import CacheBroken, LlmCallEnded
+from geode_tui.core.events import CacheBroken, CacheHitLow, LlmCallEnded, Payload
 from geode_tui.core.text import clean_line
 from geode_tui.core.tools import ToolSpec
-from geode_tui.core.usage import Usage
+from geode_tui.core.usage import CacheUse, Usage
 from geode_tui.providers.base import Finished, Request, SystemPart
 from geode_tui.routes.catalog import Route
 
 
 class Answered(msgspec.Struct, frozen=True):
-    """A request that was answered, and the cache break that it met, if it met one."""
+    """A request that was answered, and what it says of the cache: that it was broken, that too little is read."""
 
     sent: Sent
-    broken: CacheBroken | None
+    events: tuple[Payload, ...]
 
 
 class CacheWatch:
-    """Knows the last request of the conversation. ``diagnosed`` is whether the provider is asked why it missed."""
+    """Knows the last request of the conversation, and the session's use of the cache so far. ``told`` is whether it was
+    told that too little is read. ``diagnosed`` is whether the provider is asked why it missed.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, use: CacheUse = CacheUse(), *, told: bool = False) -> None:  # noqa: B008 - frozen
         self.diagnosed = False
+        self._use = use
+        self._told = told
         self._names = MessageNames()
         self._before: Sent | None = None
 
@@ -62,7 +66,11 @@ class CacheWatch:
             names=names,
             caches=caches(route, usage, self._before),
         )
-        return Answered(sent, self._broken(call_id, sent, route, answer))
+        found = (self._broken(call_id, sent, route, answer), self._low(self._use.plus(usage)))
+        return Answered(sent, tuple(event for event in found if event is not None))
+
+    def _low(self, use: CacheUse) -> CacheHitLow | None:
+        return CacheHitLow(use.read, use.cacheable) if use.low and not self._told else None
 
     def _broken(self, call_id: str, sent: Sent, route: Route, answer: Finished) -> CacheBroken | None:
         if self._before is None:
@@ -82,6 +90,8 @@ class CacheWatch:
 
     def keep(self, sent: Sent) -> None:
         """The next request is compared with this one."""
+        self._use = self._use.plus(sent.usage)
+        self._told = self._told or self._use.low
         self._before = sent
 
     def restore(self, call: LlmCallEnded, route: Route, ended_at: float) -> None:
@@ -95,7 +105,7 @@ class CacheWatch:
         usage = Usage() if call.context.suspect else call.usage
         sent_at = ended_at - call.latency_ms / 1000
         known = route.key == key and caches(route, usage, None)
-        self.keep(Sent(key, call.layers, usage, sent_at, call.response_id, caches=known))
+        self._before = Sent(key, call.layers, usage, sent_at, call.response_id, caches=known)
 
 
 def halves(system: tuple[SystemPart, ...]) -> tuple[str, str]:

@@ -247,8 +247,8 @@ class RequestPath:
                 layers=watched.sent.layers,
             )
             tx.event(ended)
-            if watched.broken is not None:
-                tx.event(watched.broken)
+            for event in watched.events:
+                tx.event(event)
             tx.session(round_count=session.rounds)
             return seq
 

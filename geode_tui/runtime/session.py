@@ -27,7 +27,7 @@ from geode_tui.core.limits import Limits, RunOptions
 from geode_tui.core.messages import Message, ToolCallBlock, ToolResultBlock, user_text
 from geode_tui.core.tokens import TokenCounter
 from geode_tui.core.tools import Safety, ToolSpec
-from geode_tui.core.usage import Usage
+from geode_tui.core.usage import CacheUse, Usage
 from geode_tui.log import ledger
 from geode_tui.log.rows import StoredMessage
 from geode_tui.log.transcript import Transcript
@@ -65,6 +65,8 @@ class ResumePoint(msgspec.Struct, frozen=True):
     cost_warned: bool = False
     cost_exceeded: bool = False
     handoff: bool = False
+    cache_use: CacheUse = CacheUse()
+    cache_low: bool = False
     open_llm_calls: tuple[tuple[str, int, str, str], ...] = ()
     """(call id, attempt, purpose, model) of requests without an end."""
     open_processes: tuple[tuple[str, ProcessMark | None], ...] = ()
@@ -128,7 +130,7 @@ class Session:
         self.calls: dict[str, ToolCallBlock] = {}
         """Every call of the session by its id: a result belongs to one call."""
         self.meter = PromptMeter(counter)
-        self.cache = CacheWatch()
+        self.cache = CacheWatch(point.cache_use, told=point.cache_low)
         self.done: list[Done] = []
         """The newest finished calls of this turn, for the loop guards."""
         self.open_route: RouteOpener | None = None

@@ -19,6 +19,7 @@ from geode_tui.view.forecast import forecast_of
 from geode_tui.view.selectors import (
     OFFLINE,
     Status,
+    cache_read_text,
     ending_line,
     first_to_stop,
     guards,
@@ -100,6 +101,8 @@ def _notices(batch: Batch, status: Status, look: Look) -> list[Line]:
         out.append(Line(look.t("notice.wrap_up", guard=_guard(state.wrap_up, look)), "warn"))
     if state.turn_open and state.handoff:
         out.append(Line(look.t("notice.handoff"), "warn"))
+    if state.turn_open and 0 < state.cache_low_turn == state.turn:
+        out.append(Line(look.t("notice.cache_low", percent=cache_read_text(state)), "warn"))
     note = look.t("composer.queued" if status.ticks else "composer.starting")
     out += [Line(look.line(p.text), "queued", note) for p in batch.pending if p.kind == "submit"]
     return out

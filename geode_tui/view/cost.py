@@ -121,7 +121,11 @@ def token_rows(usage: Usage) -> list[tuple[str, int | None]]:
 # -- words ------------------------------------------------------------------------------------------------------------
 def amount(money: Money, strings: Strings) -> str:
     """``$1.84``, or that there is no price."""
-    micro = priced(money)
+    return price_text(priced(money), strings)
+
+
+def price_text(micro: int | None, strings: Strings) -> str:
+    """Micro-dollars in words, None for what has no known price."""
     return strings.t("cost.unpriced_short") if micro is None else fmt.money(micro)
 
 
@@ -206,7 +210,7 @@ def break_lines(state: RunState, strings: Strings) -> list[str]:
             round=strings.t("round.n", n=one.round),
             why=break_text(one, strings),
             tokens=fmt.tokens(one.tokens),
-            amount=strings.t("cost.unpriced_short") if one.cost_micro is None else fmt.money(one.cost_micro),
+            amount=price_text(one.cost_micro, strings),
         )
         for one in reversed(state.cache_breaks[-5:])
     ]

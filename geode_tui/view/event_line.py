@@ -20,6 +20,7 @@ _ERRORS = frozenset({"llm_call_failed", "tool_exec_failed", "cost_limit_exceeded
 _WARNINGS = frozenset(
     {
         "llm_call_retried",
+        "cache_hit_low",
         "cost_warning",
         "handoff_triggered",
         "wrap_up_started",
@@ -163,6 +164,9 @@ _LINES: dict[str, Callable[[_Lenient], str]] = {
     "llm_call_failed": lambda f: f"{f.text('error_type')}: {f.text('message')}",
     "cache_broken": lambda f: _join(
         f.text("cause"), f"{fmt.tokens(f.count('tokens'))} read again", _cost(f), f.text("said")
+    ),
+    "cache_hit_low": lambda f: (
+        f"{fmt.tokens(f.count('read_tokens'))} read of {fmt.tokens(f.count('cacheable_tokens'))} cacheable"
     ),
     "llm_call_retried": lambda f: _join(f.text("error_type"), f"again in {fmt.elapsed(f.count('delay_s'))}"),
     "message_opened": lambda f: f"#{f.count('seq')}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Literal, TypeAlias
 
 from geode_tui.core import format as fmt
@@ -60,7 +61,8 @@ def layers_of(figures: ContextFigures) -> tuple[tuple[Layer, int], ...]:
     if figures.dynamic is None:
         made.append(("system", system))
     else:
-        made += [("static", system - figures.dynamic), ("dynamic", figures.dynamic)]
+        dynamic = min(figures.dynamic, system)
+        made += [("static", system - dynamic), ("dynamic", dynamic)]
     made.append(("history", figures.used - system - tools - other))
     return tuple(layer for layer in (*made, ("unattributed", other)) if layer[1] > 0)
 
@@ -110,13 +112,26 @@ def outlook_texts(ahead: Forecast | None, strings: Strings) -> tuple[str, str]:
     """(``critical in ~21 rounds``, ``+3.1k a round``): the next limit that is not reached; both empty without one."""
     if ahead is None:
         return "", ""
-    limits = (("warning", ahead.warning), ("critical", ahead.critical), ("full", ahead.full))
-    found = next(((name, rounds) for name, rounds in limits if rounds.likely > 0), None)
+    found = next(((name, rounds) for name, rounds in limits_ahead(ahead) if name != "cost"), None)
     if found is None:
         return "", ""
     name, rounds = found
     pace = strings.t("gauge.pace", tokens=fmt.tokens(ahead.per_round))
     return strings.t(f"gauge.forecast_{name}", n=span_text(rounds)), pace
+
+
+def limits_ahead(ahead: Forecast) -> list[tuple[str, Span]]:
+    """(warning, critical, full or cost; the rounds left to it) for each limit that is not reached."""
+    limits = (("warning", ahead.warning), ("critical", ahead.critical), ("full", ahead.full), ("cost", ahead.cost))
+    return [(name, left) for name, left in limits if left is not None and left.likely > 0]
+
+
+def time_text(took: Span | None, strings: Strings) -> str:
+    """``~6-9 min``, from two hours on ``~2-4 h``; empty where it is not known."""
+    if took is None:
+        return ""
+    unit, key = (3_600, "next.hours") if took.low >= 7_200 else (60, "next.minutes")
+    return strings.t(key, n=span_text(Span(took.low // unit, took.likely // unit, ceil(took.high / unit))))
 
 
 def span_text(span: Span) -> str:
@@ -129,9 +144,10 @@ def context_lines(state: RunState, strings: Strings) -> list[tuple[str, str]]:
     figures = state.context
     if figures is None:
         return [("", provenance_text(None, strings))]
+    ahead = forecast_of(state)
     heads = (
         context_line(figures, strings),
-        "  ".join(outlook_texts(forecast_of(state), strings)).strip(),
+        "  ".join(outlook_texts(ahead, strings)).strip(),
         provenance_text(figures, strings),
         measured_text(figures, state.last_estimate_error, strings),
     )
@@ -140,4 +156,12 @@ def context_lines(state: RunState, strings: Strings) -> list[tuple[str, str]]:
     out += [(f"  {strings.t(f'layer.{name}')}", fmt.tokens(n)) for name, n in layers_of(figures)]
     out.append((strings.t("layer.parts"), ""))
     out += [(f"  {kind_name(kind, strings)}", fmt.tokens(n)) for kind, n in parts_of(figures)]
+    if ahead is not None and (limits := limits_ahead(ahead)):
+        out.append((strings.t("section.next"), ""))
+        out += [(f"  {strings.t(f'next.{name}')}", _when(ahead, left, strings)) for name, left in limits]
     return out
+
+
+def _when(ahead: Forecast, left: Span, strings: Strings) -> str:
+    rounds, time = strings.t("next.in_rounds", n=span_text(left)), time_text(ahead.seconds(left), strings)
+    return f"{rounds}  {time}".rstrip()

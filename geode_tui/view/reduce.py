@@ -115,6 +115,8 @@ def llm_call_ended(s: RunState, p: ev.LlmCallEnded, row: ev.EventRow) -> None:
     _account(s, p.model, p.purpose, lambda m: paid(m, p))
     if p.purpose != "turn":
         return
+    if not p.context.suspect:
+        s.cache_use = s.cache_use.plus(p.usage)
     before = s.context
     if before is not None and before.measured == "estimated" and p.context.measured == "confirmed" and p.context.used:
         s.last_estimate_error = round(100 * (before.used - p.context.used) / p.context.used, 2)
@@ -130,6 +132,12 @@ def cache_broken(s: RunState, p: ev.CacheBroken, row: ev.EventRow) -> None:
     _trim(s.cache_breaks)
     loss = s.cache_loss
     s.cache_loss = CacheLoss(loss.breaks + 1, loss.tokens + p.tokens, loss.cost_micro + (p.cost_micro or 0))
+
+
+def cache_hit_low(s: RunState, p: ev.CacheHitLow, row: ev.EventRow) -> None:
+    """Too little of what a cache could hold is read from it."""
+    s.cache_low_turn = row.turn
+    s.warnings += 1
 
 
 def llm_call_failed(s: RunState, p: ev.LlmCallFailed, row: ev.EventRow) -> None:

@@ -11,8 +11,8 @@ from geode_tui.core.usage import Usage, usd
 from geode_tui.log.rows import Liveness, PendingCommand, SessionRow
 from geode_tui.view.blocks import BlockRow, BlockTable
 from geode_tui.view.cost import priced
-from geode_tui.view.forecast import forecast_of
-from geode_tui.view.gauge import layers_of, parts_of, percent
+from geode_tui.view.forecast import Forecast, Span, forecast_of
+from geode_tui.view.gauge import layers_of, limits_ahead, parts_of, percent
 from geode_tui.view.selectors import Status, cache_hit_of, context_level, doing, run_status
 from geode_tui.view.state import CacheBreak, Money, RunState
 
@@ -130,9 +130,17 @@ def context_report(state: RunState, table: BlockTable, round_: int | None = None
             "rounds_to_warning": ahead.warning.likely if ahead else None,
             "rounds_to_critical": ahead.critical.likely if ahead else None,
             "rounds_to_full": ahead.full.likely if ahead else None,
+            "rounds_to_cost_limit": ahead.cost.likely if ahead and ahead.cost else None,
+            "ranges": {name: _range(ahead, left) for name, left in limits_ahead(ahead)} if ahead else {},
         },
         "view": {"version": 1, "cause": "original"},
     }
+
+
+def _range(ahead: Forecast, left: Span) -> dict[str, Any]:
+    """The rounds to a limit that is not reached, and the seconds that they take, where that is known."""
+    time = ahead.seconds(left)
+    return {"rounds": [left.low, left.high], "seconds": None if time is None else [time.low, time.high]}
 
 
 _FIGURES = (
@@ -148,6 +156,7 @@ _FIGURES = (
     "measured",
     "margin_percent",
     "suspect",
+    "price_tiers",
 )
 
 

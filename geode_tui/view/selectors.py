@@ -207,6 +207,11 @@ def first_to_stop(lines: Sequence[GuardLine], rounds: Sequence[RoundFigures]) ->
     return min(limited, key=seconds_left).name
 
 
+def cache_read_text(state: RunState) -> str:
+    """``12 %``: of what the provider's cache could hold, what was read from it."""
+    return fmt.percent(state.cache_use.read, state.cache_use.cacheable)
+
+
 def cache_hit(state: RunState) -> float | None:
     """The part of all prompt tokens that was read from a cache, 0 to 1; None where the provider did not say."""
     return cache_hit_of(state.money.usage)

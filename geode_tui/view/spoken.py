@@ -19,7 +19,15 @@ from geode_tui.log.rows import StoredMessage
 from geode_tui.view.cost import amount
 from geode_tui.view.follow import Batch
 from geode_tui.view.gauge import percent_text
-from geode_tui.view.selectors import OFFLINE, Status, context_level, ending_line, run_status, state_line
+from geode_tui.view.selectors import (
+    OFFLINE,
+    Status,
+    cache_read_text,
+    context_level,
+    ending_line,
+    run_status,
+    state_line,
+)
 from geode_tui.view.state import OpenApproval, RunState
 
 CONTEXT_MARKS = (50, 70, 80, 90, 100)
@@ -81,6 +89,8 @@ def _changes(before: Moment, now: Moment, strings: Strings) -> Iterator[str]:
         yield t("plain.wrap_up", guard=clean_line(new.wrap_up.replace("_", " "), 40))
     if new.handoff and not old.handoff:
         yield t("notice.handoff")
+    if new.cache_low_turn and not old.cache_low_turn:
+        yield t("notice.cache_low", percent=cache_read_text(new))
     if new.turn and _standing(now) != _standing(before):
         yield t("plain.state", text=state_line(new, now.status, strings))
         yield from _what_to_do(now, strings)

@@ -13,7 +13,7 @@ import msgspec
 from geode_tui.core.events import ContextFigures, EventRow
 from geode_tui.core.layers import CacheCause
 from geode_tui.core.limits import Limits
-from geode_tui.core.usage import Usage
+from geode_tui.core.usage import CacheUse, Usage
 
 NEWEST = 200
 """Rows kept of any list (ARCHITECTURE.md, "Snapshots")."""
@@ -189,6 +189,9 @@ class RunState(msgspec.Struct):
     retry: Retry | None = None
     plan: tuple[tuple[str, str], ...] = ()
 
+    cache_use: CacheUse = CacheUse()
+    cache_low_turn: int = 0
+    """The turn in which it was told that too little is read from the cache; 0 while it was not."""
     cache_loss: CacheLoss = CacheLoss()
     rounds: list[RoundFigures] = []
     cache_breaks: list[CacheBreak] = []

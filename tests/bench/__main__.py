@@ -9,7 +9,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from tests.bench import commits, estimate, keys, rates, resting, starting, stores
+from tests.bench import commits, estimate, importing, keys, rates, resting, starting, stores
 from tests.bench.bench import MUTATIONS, Bench, Measurement, logged
 from tests.bench.figures import Row, as_json, as_table
 
@@ -24,6 +24,7 @@ MEASUREMENTS: dict[str, Measurement] = {
     "append": rates.append,
     "fold": rates.fold_rate,
     "estimate": lambda bench: [estimate.anchored(bench.count(50, 20))],
+    "import": importing.importing,
     "idle": resting.idle,
     "terminal-bytes": resting.terminal_bytes,
     "memory": resting.memory,

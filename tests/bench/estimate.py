@@ -1,10 +1,12 @@
-"""The estimate against what providers counted: ``python -m tests.bench.estimate PATH... [--json]``.
+"""The estimate against what providers counted: ``python -m tests.bench.estimate [PATH...] [--lab] [--json]``.
 
 A transcript is replayed request by request. Before each, the meter says what the prompt will take, knowing only what
 stands before it in the file; then the recorded figure is confirmed. Counted is every request of the conversation with
 the person, except the first of the file (the system prompt and the tools are in no transcript) and the first after a
 compaction, which have columns of their own. ``blind10`` is the estimate of a request from the figure confirmed ten
 requests before it, with the answers in between known by their text only; a compaction in between leaves none.
+
+``--lab`` adds runs against the lab (`lab_estimate`): after a resume, a switch of models and a masking.
 """
 
 from __future__ import annotations
@@ -20,12 +22,13 @@ import msgspec
 
 from geode_tui.context.estimate import Prefix, PromptMeter
 from geode_tui.core.messages import Message, ToolCallBlock, tool_text, user_text
-from geode_tui.core.tokens import TokenCounter, load_vocabulary
+from geode_tui.core.tokens import ScriptCounter, TokenCounter, load_vocabulary
 from geode_tui.routes.budget import budget_of, planning_reserve
 from geode_tui.routes.catalog import Catalog, Route
 from geode_tui.sources.base import Answer, Compacted, Item, Said
 from geode_tui.sources.claude_code import read_claude_code
 from tests.bench.figures import Row, Target, median, percentile, row
+from tests.bench.lab_estimate import as_lines, lab_errors
 
 AHEAD = 10
 OUTLIER_PERCENT = 8.0
@@ -249,21 +252,29 @@ def _long_history(counter: TokenCounter) -> list[Message]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """See the module."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.estimate", description=__doc__)
-    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a Claude Code transcript")
+    parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="a Claude Code transcript")
+    parser.add_argument("--lab", action="store_true", help="runs against the lab as well")
     parser.add_argument("--json", action="store_true", help='{"files": [...]} on stdout and nothing else there')
     options = parser.parse_args(arguments)
+    if not options.paths and not options.lab:
+        parser.error("give a transcript, or --lab")
     counter = load_vocabulary("o200k_base")
     try:
         found = [(path, replay(path, counter)) for path in options.paths]
     except OSError as error:
         print(f"{error.filename} cannot be read: {error.strerror}", file=sys.stderr)
         return 2
+    in_lab = [error for each in (counter, ScriptCounter()) for error in lab_errors(each)] if options.lab else None
     if options.json:
-        print(msgspec.json.encode({"files": [figures_of(path, measured) for path, measured in found]}).decode())
+        made: dict[str, object] = {"files": [figures_of(path, measured) for path, measured in found]}
+        print(msgspec.json.encode(made if in_lab is None else {**made, "lab": in_lab}).decode())
         return 0
-    print(as_table(found))
-    each = anchored(SAMPLES)
-    print(f"{each.name}: {each.figure}, a full recount {each.limit}, ratio {each.ratio} ({each.target})")
+    if found:
+        print(as_table(found))
+        each = anchored(SAMPLES)
+        print(f"{each.name}: {each.figure}, a full recount {each.limit}, ratio {each.ratio} ({each.target})")
+    if in_lab is not None:
+        print(as_lines(in_lab))
     return 0
 
 

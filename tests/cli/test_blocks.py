@@ -67,7 +67,12 @@ def test_only_what_is_new_is_read_again(
     reader = BlockReader()
     assert len(reader.read(transcript, SESSION)) == 10
     touched: list[str] = []
-    transcript.db.set_exec_trace(lambda cursor, sql, bindings: touched.append(str(bindings)) or True)  # type: ignore[func-returns-value]
+
+    def trace(_: object, __: str, bindings: object) -> bool:
+        touched.append(str(bindings))
+        return True
+
+    transcript.db.set_exec_trace(trace)
     commit(writer, lambda tx: tx.add_message(user_text("one more")))
     assert [row.detail for row in reader.read(transcript, SESSION)][-1] == "one more"
     assert not any("', 0, 3" in one for one in touched), "it began at the first message again"

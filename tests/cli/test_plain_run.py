@@ -171,7 +171,7 @@ def test_words_are_sent_and_commands_done_as_on_the_screen(told: Told) -> None:
         ("budget", {"limit": "rounds", "value": "40"}),
         ("interrupt", {}),
     ]
-    assert told.type("/cost")[0].startswith("cost: $1.84 of $5.00")
+    assert told.type("/cost")[0].startswith("session  $1.84 of $5.00")
     assert told.type("/nothing")[0].startswith("There is no command /nothing")
 
 

@@ -82,17 +82,36 @@ def test_context_adds_up_and_can_be_asked_for_an_earlier_round(place: Place, her
     now = here("context", session, "--json").json
     assert_keys(now, CONTEXT)
     assert set(now["route"]) == {"model", "provider", "source"}
-    assert set(now["forecast"]) == {"per_round", "rounds_to_warning", "rounds_to_critical", "rounds_to_full"}
+    assert_keys(now["forecast"], "per_round rounds_to_warning rounds_to_critical rounds_to_full")
     assert set(now["view"]) == {"version", "cause"}
     assert sum(r["tokens"] for r in now["rows"]) == now["used"]
-    assert all({"seq", "round", "kind", "state", "tokens", "protected"} == set(b) for b in now["blocks"])
-    assert {"user", "agent", "results"} <= {b["kind"] for b in now["blocks"]}
+    assert sum(layer["tokens"] for layer in now["layers"]) == now["used"]
+    assert [layer["layer"] for layer in now["layers"]] == ["tools", "static", "dynamic", "history"]
+    for block in now["blocks"]:
+        assert_keys(block, "seq round kind state tokens protected")
+    assert sum(b["tokens"] for b in now["blocks"] if b["state"] != "unsent") == now["used"]
+    assert {"user", "agent", "results", "system", "tools"} <= {b["kind"] for b in now["blocks"]}
     assert now["budget"] == now["window"] - now["output_reserve"]
 
     first = here("context", session, "--round", "1", "--json").json
     assert first["round"] == 1
     assert first["used"] < now["used"]
+    assert sum(b["tokens"] for b in first["blocks"] if b["state"] != "unsent") == first["used"]
+    assert len(first["blocks"]) < len(now["blocks"])
     assert "there is no round 99" in here("context", session, "--round", "99").line
+
+
+def test_every_report_of_a_session_tells_the_same_context_and_cost(place: Place, here: Here, session: str) -> None:
+    figures = here("context", session, "--json").json
+    status = here("status", session, "--json").json
+    listed = next(row for row in here("sessions", "--json").json if row["session_id"] == session)
+    named = {name: figures[name] for name in ("used", "budget", "percent", "state")}
+    assert named == status["context"] == listed["context"]
+    said = here("context", session).out.splitlines()[0]
+    assert f"Context: {said}" in here("status", session).out.splitlines()
+    assert said.startswith(f"{int(figures['percent'])} %  {figures['state']}  ")
+    cost = here("cost", session, "--json").json
+    assert cost["usd"] == status["cost_usd"] == listed["cost_usd"]
 
 
 def test_cost_of_a_session_adds_up(place: Place, here: Here, session: str) -> None:

@@ -199,6 +199,25 @@ def test_all_parts_of_a_prompt_occupy_the_window(cached: tuple[int, int, int]) -
     assert (shown.used, shown.used >= shown.critical) == (170_003, True)
 
 
+@pytest.mark.parametrize("model", ["claude-opus-4-8[1m]", "claude-opus-4-8", "claude-opus-4-8-20260801"])
+def test_a_prompt_is_held_against_the_window_of_its_own_model(model: str) -> None:
+    """B004: 468,102 tokens are half of a million, whichever way the model is written."""
+    route = Catalog().route(model, "anthropic", "payg")
+    meter = confirmed(user_text("go"), tokens=468_102, route=route)
+    shown = meter.figures(route, budget_of(route, 32_768), PREFIX, simulated=False)
+    assert (shown.used, shown.budget, shown.provenance) == (468_102, 1_000_000 - 32_768, "catalog")
+    assert shown.used < shown.warning
+
+
+@pytest.mark.parametrize(("model", "provider"), [("claude-opus-4-8@20260601", "anthropic"), ("local/foo-13b", "local")])
+def test_a_model_that_nothing_is_known_of_never_passes_for_one_of_200k(model: str, provider: str) -> None:
+    """B004, B016: whatever shows the figure has to say that its window is assumed."""
+    route = Catalog().route(model, provider, "payg")
+    meter = confirmed(user_text("go"), tokens=9_000, route=route)
+    shown = meter.figures(route, budget_of(route, 20_000), PREFIX, simulated=False)
+    assert (shown.used, shown.measured, shown.provenance) == (9_000, "confirmed", "unknown_fallback")
+
+
 def test_a_cached_part_that_is_within_the_input_is_not_added_again() -> None:
     """B001: 67.9 % of the budget, so below the 70 % at which a window of this size warns."""
     route = Route("m", "p", "payg", "m", 400_000, 128_000, "catalog")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from geode_tui.core.endings import GUARDS, RESUMABLE, SUCCESS, Ending, exit_status
 from geode_tui.core.events import CATALOGUE, LEGACY_NAMES
 from geode_tui.core.ids import BadId, check_id, new_session_id
-from geode_tui.core.usage import Usage, micro_usd, usd
+from geode_tui.core.usage import CacheUse, Usage, micro_usd, usd
 
 
 @pytest.mark.parametrize(
@@ -45,6 +45,30 @@ def test_the_prompt_is_what_was_sent_cached_or_not() -> None:
     assert Usage(3, 500, 150_000, 20_000).prompt_tokens == 170_003
     assert Usage(3, 500, 150_000, 20_000, 7).prompt_tokens == 170_010
     assert Usage(900, 80).prompt_tokens == 900
+
+
+def use_of(*usages: Usage) -> CacheUse:
+    made = CacheUse()
+    for usage in usages:
+        made = made.plus(usage)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("usages", "use", "low"),
+    [
+        ([Usage(0, 0, 14_999, 35_001)], CacheUse(14_999, 50_000), True),
+        ([Usage(0, 0, 15_000, 35_000)], CacheUse(15_000, 50_000), False),
+        ([Usage(9_000, 0, 0, 0, 49_999)], CacheUse(0, 49_999), False),
+        ([Usage(9_000, 0, 0, 20_000, 20_000)] * 2, CacheUse(0, 80_000), True),
+        ([Usage(60_000, 0, 1_024)], CacheUse(1_024, 61_024), True),
+        ([Usage(1_023, 0, 0)] * 90, CacheUse(), False),
+        ([Usage(90_000)], CacheUse(), False),
+    ],
+)
+def test_use_of_a_cache_is_what_was_read_of_what_could_be(usages: list[Usage], use: CacheUse, *, low: bool) -> None:
+    """RUNTIME.md 7: from 50,000 cacheable tokens, below 30 %; writes where they are told, else what was sent."""
+    assert (use_of(*usages), use_of(*usages).low) == (use, low)
 
 
 def test_what_a_provider_did_not_say_stays_unsaid_in_a_sum() -> None:

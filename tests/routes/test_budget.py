@@ -123,6 +123,16 @@ def test_the_gauge_changes_exactly_at_its_thresholds() -> None:
     assert words == ["ok", "warning", "warning", "critical", "critical", "over"]
 
 
+def test_the_critical_threshold_has_the_same_base_as_the_percentage_that_is_shown() -> None:
+    """B013: 90 % of the 258,400 that are usable of 272,000, however the rest is withheld; never 90 % of the window."""
+    for usable in (budget_of(route(272_000), 13_600), budget_of(route(272_000, input_cap=258_400), 0)):
+        assert (usable.prompt, usable.critical) == (258_400, 232_560)
+        shown = [percent_of(used, usable.prompt) for used in (232_559, 232_560)]
+        words = [state_of(used, usable.prompt, usable.warning, usable.critical) for used in (232_559, 232_560)]
+        assert shown[0] < 90.0 <= shown[1]
+        assert words == ["warning", "critical"]
+
+
 def test_percentages_are_of_the_budget_and_not_capped() -> None:
     """B001, B002, B013."""
     assert round(percent_of(184_704, 272_000), 1) == 67.9

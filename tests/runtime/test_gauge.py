@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from geode_tui.core.limits import Limits
 from geode_tui.core.messages import TextBlock, ThinkingBlock
 from geode_tui.core.usage import Usage
 from geode_tui.providers.base import Finished
 from tests.runtime.harness import Bench, ScriptedProvider, asks, bench, calls, say, stub, toolbox
+
+LIMIT = Limits(cost_budget_micro=2_050_000)
 
 
 def gauges(run: Bench, event: str) -> list[dict[str, Any]]:
@@ -49,6 +52,27 @@ async def test_the_anchor_comes_back_from_the_log() -> None:
         asked = gauges(run, "llm_call_started")[1]
         assert 50_100 < asked["used"] < 50_200
         assert run.payloads("llm_call_ended")[0]["prefix"] == run.payloads("llm_call_ended")[1]["prefix"] != ""
+
+
+async def test_the_meter_goes_on_where_the_worker_before_it_stopped() -> None:
+    """B063: $2.00 at once after a resume, $2.10 after one more call, of the same purposes; and so for the guard."""
+    half, more = Usage(500_000), Usage(50_000)
+    steps = [calls(asks("look"), usage=half), say("one", usage=half), say("two", usage=more)]
+    with bench(
+        ScriptedProvider(*steps, name="anthropic", source="payg"), tools=toolbox(stub("look")), limits=LIMIT
+    ) as run:
+        await run.turn("first")
+        before = run.state
+        assert (before.money.cost_micro, before.money.calls, run.ending) == (2_000_000, 2, "natural")
+        run.submit("second")
+        async with run.worker() as worker:
+            assert worker.session.spent_micro == 2_000_000
+            await worker.run()
+        after = run.state
+        assert (after.money.cost_micro, after.money.calls, run.ending) == (2_100_000, 3, "cost_budget_exceeded")
+        assert after.by_purpose.keys() == before.by_purpose.keys() == {"turn"}
+        assert after.by_model.keys() == before.by_model.keys()
+        assert after.turn_money.cost_micro == 100_000
 
 
 async def test_another_set_of_tools_has_no_anchor() -> None:

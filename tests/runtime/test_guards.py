@@ -346,6 +346,7 @@ async def _set(run: Bench, limit: str, value: str) -> None:
 
 
 async def test_a_budget_that_cannot_be_kept_is_refused_before_anything_is_sent() -> None:
+    """B060."""
     provider = ScriptedProvider(name="anthropic", source="payg")
     with bench(provider, tools=LOOKS, limits=budget(5), model="claude-unheard-of") as run:
         await run.turn()

@@ -19,7 +19,7 @@ from tests.lab.prefix_cache import PrefixCache
 from tests.lab.responses_rules import prompt_parts as responses_parts
 from tests.lab.tokens import canonical, prompt_text
 from tests.providers.wires import ANTHROPIC, CHAT, CODEX, LOCAL, RESPONSES, Route, adapter
-from tests.runtime.harness import Bench, FakeClock, bench, stub, toolbox
+from tests.runtime.harness import Bench, FakeClock, ScriptedProvider, bench, say, stub, toolbox
 
 WIRES = (ANTHROPIC, RESPONSES, CODEX, CHAT)
 every_wire = pytest.mark.parametrize("route", WIRES, ids=lambda route: route.name)
@@ -194,6 +194,22 @@ async def test_nobody_is_asked_without_leave(route: Route) -> None:
     async with run_on(route, Say("done")) as (run, lab):
         await run.turn("task")
         assert not {"diagnostics", "prompt_cache_options"} & lab.requests[0].body.keys()
+
+
+async def test_a_session_that_reads_too_little_of_its_cache_is_told_once() -> None:
+    """RUNTIME.md 7. The worker after the one that said it does not say it again."""
+    wasted, saved = Usage(100, 10, 4_000, 26_000), Usage(100, 10, 900_000, 100)
+    steps = [say(word, usage=usage) for word, usage in (("a", wasted), ("b", wasted), ("c", wasted), ("d", saved))]
+    with bench(ScriptedProvider(*steps, name="anthropic", source="payg")) as run:
+        await run.turn("one")
+        assert run.payloads("cache_hit_low") == []
+        await run.turn("two")
+        assert run.named("cache_hit_low") == {"read_tokens": 8_000, "cacheable_tokens": 60_000}
+        assert run.state.cache_low_turn == 2
+        for words in ("three", "four"):
+            await run.turn(words)
+        assert run.named("cache_hit_low")
+        assert (run.state.cache_low_turn, run.state.cache_use.low) == (2, False)
 
 
 async def test_nothing_is_said_of_a_server_that_says_nothing_of_its_cache() -> None:

@@ -16,8 +16,8 @@ from geode_tui.core.strings import Strings
 from geode_tui.tui.glyphs import ASCII, UNICODE
 from geode_tui.tui.look import Look
 from geode_tui.tui.themes import load_themes
-from geode_tui.tui.widgets.context_tab import ContextPane
-from geode_tui.view.blocks import BlockEntry, table_of
+from geode_tui.tui.widgets.context_tab import BlocksView, ContextPane
+from geode_tui.view.blocks import BlockEntry
 from geode_tui.view.follow import Index
 from geode_tui.view.state import RunState
 from tests.tui.driving import Driven, opened
@@ -105,7 +105,7 @@ async def test_enter_shows_the_block_in_the_conversation() -> None:
 
 
 async def test_what_stands_before_the_conversation_says_so_instead() -> None:
-    async with on_blocks(notifications=True) as (driven, pane):
+    async with on_blocks(notifications=True) as (driven, _):
         await driven.pilot.press("/", *"schemas", "enter", "enter")
         await driven.pilot.pause()
         assert driven.toasts == ["This stands before the conversation."]
@@ -229,8 +229,9 @@ def test_every_row_is_as_wide_as_the_pane_whatever_it_shows(
     entries = [
         BlockEntry(n, n, 1, n, kind, n, name, text, n % 2 == 0) for n, (kind, name, text) in enumerate(blocks, 1)
     ]
-    pane.table = table_of(entries, FIGURES, start=0, end=9, newest=99)
-    pane.rows = pane.table.rows
+    pane._entries = tuple(entries)
+    pane.table, pane._texts = pane._shared_out(BlocksView(FIGURES, 0, 9, 99))
+    pane._arrange()
     for strip in pane.build(Size(width, 12)):
         assert strip.cell_length == width
         assert strip.text.isprintable()

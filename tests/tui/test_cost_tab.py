@@ -111,7 +111,7 @@ async def test_r_lists_the_rounds_newest_first_and_again_goes_back() -> None:
         await settled(driven)
         assert [one.round for one in pane.rounds] == [3, 2, 1]
         rows = [line for line in screen_text(driven.app) if line.strip().startswith("t3 r")]
-        assert ["$1.23", "unpriced", "$0.05"] == [row[: pane.size.width].split()[-1] for row in rows]
+        assert [row[: pane.size.width].split()[-1] for row in rows] == ["$1.23", "unpriced", "$0.05"]
         assert "90 %" in rows[0]
         await driven.pilot.press("r")
         assert pane.page == "overview"
@@ -165,7 +165,7 @@ async def test_a_month_without_a_paid_call_says_why() -> None:
 
 
 async def test_enter_shows_the_round_in_the_conversation() -> None:
-    async with on_cost() as (driven, pane):
+    async with on_cost() as (driven, _):
         row = driven.source.add_message(1, "hello")
         await driven.show(spent(), ops=[Index((msgspec.structs.replace(row, round=3),))])
         await driven.pilot.press("r")

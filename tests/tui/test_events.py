@@ -276,6 +276,12 @@ async def test_the_palette_reaches_the_tab_from_anywhere() -> None:
         assert driven.screen.tab == "events"
 
 
+async def test_the_palette_asks_what_to_search_for() -> None:
+    async with on_events(feed(1, 9)) as (driven, pane):
+        await driven.pilot.press("ctrl+p", *"search events", "enter")
+        await driven.until(lambda: pane.field.typing)
+
+
 async def test_states_that_come_fast_are_painted_rarely_and_the_last_one_always() -> None:
     async with on_events(feed(1, 30)) as (driven, pane):
         painted: list[int] = []

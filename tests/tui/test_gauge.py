@@ -8,15 +8,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.segment import Segment
 
+from geode_tui.context.estimate import figures as counted
 from geode_tui.core.events import ContextFigures
 from geode_tui.core.strings import Strings
+from geode_tui.routes.budget import budget_of
+from geode_tui.routes.catalog import Route
 from geode_tui.tui.cells import segments_width
 from geode_tui.tui.glyphs import ASCII, UNICODE, Glyphs
 from geode_tui.tui.look import Look
 from geode_tui.tui.palette import GAUGE_KINDS
+from geode_tui.tui.presenter import draft_notices
 from geode_tui.tui.themes import load_themes
 from geode_tui.tui.widgets.gauge import Gauge, GaugeView
+from geode_tui.view.blocks import BlockTable
 from geode_tui.view.forecast import Forecast, Span
+from geode_tui.view.gauge import context_lines
+from geode_tui.view.reports import context_report
+from geode_tui.view.state import RunState
 from tests.tui.fakes import FIGURES
 
 PALETTE = load_themes()[0]["geode-dark"].palette
@@ -30,10 +38,10 @@ def text(parts: list[Segment]) -> str:
     return "".join(part.text for part in parts)
 
 
-REACHED = Span(0, 0, 0)
+REACHED, FULL = Span(0, 0, 0), Span(28, 33, 40)
 
 
-def ahead_of(warning: Span, critical: Span, full: Span = Span(28, 33, 40)) -> Forecast:
+def ahead_of(warning: Span, critical: Span, full: Span = FULL) -> Forecast:
     """A forecast with these ranges of rounds."""
     return Forecast(3_100, warning, critical, full)
 
@@ -101,9 +109,53 @@ def test_an_assumed_window_is_called_assumed() -> None:
     assert one.provenance() == "window 400k assumed, reserve 32.8k"
 
 
+def test_the_gauge_the_report_and_the_warning_have_one_base() -> None:
+    """B005: what is left of the budget is told by three places, and all of them mean the same budget."""
+    route = Route("m", "p", "payg", "m", 200_000, 64_000, "catalog")
+    budget = budget_of(route, 32_768)
+    shown = counted(127_000, {"user": 127_000}, route, budget, "confirmed", simulated=False)
+    one = gauge(shown)
+    assert text(one.head()).startswith("75 %")
+    assert text(one.amount()) == "127.0k of 167.2k"
+    state = RunState(context=shown)
+    assert context_lines(state, one.look.strings)[0] == ("", "75 %  warning  127.0k of 167.2k")
+    report = context_report(state, BlockTable())
+    assert (report["percent"], report["budget"], report["used"]) == (75.9, budget.prompt, 127_000)
+    left = budget.prompt - 127_000
+    assert draft_notices(left, shown, one.look) == ()
+    (line,) = draft_notices(left + 1, shown, one.look)
+    assert "40.2k" in line.text
+
+
 def test_the_soft_limit_is_marked_only_inside_a_larger_window() -> None:
     assert text(gauge().marks(38)).strip() == "▾200k soft limit"
     assert gauge(changed(window=200_000, budget=167_000)).marks(38) == []
+
+
+def tiers(*tokens: int, window: int = 1_050_000, budget: int = 922_000) -> ContextFigures:
+    return changed(window=window, budget=budget, price_tiers=tokens)
+
+
+def test_a_price_step_inside_the_window_is_marked_where_it_lies() -> None:
+    marks = text(gauge(tiers(272_000)).marks(120))
+    assert marks.index("▾272k price step") == round(272_000 / 1_050_000 * 120)
+    assert marks.index("▾200k") == round(200_000 / 1_050_000 * 120)
+
+
+def test_marks_that_would_touch_keep_their_pointers() -> None:
+    assert text(gauge(tiers(272_000)).marks(38)).strip() == "▾  ▾272k price step"
+    assert text(gauge(tiers(272_000)).marks(80)).strip() == "▾200k ▾272k price step"
+    assert text(gauge(tiers(100_000, window=200_000, budget=180_000)).marks(38)).strip() == "▾100k price step"
+
+
+def test_a_price_step_beyond_the_budget_can_never_be_met_and_is_not_marked() -> None:
+    assert gauge(tiers(272_000, window=272_000, budget=190_000)).marks(38) == []
+
+
+@pytest.mark.parametrize(("glyphs", "dots"), [(UNICODE, "⠶⠶⠶⠶⠒⠒"), (ASCII, "====--")])
+def test_in_a_list_the_bar_is_a_row_of_dots(glyphs: Glyphs, dots: str) -> None:
+    assert text(gauge(glyphs=glyphs).thin(6)) == dots
+    assert text(gauge(None, glyphs=glyphs).thin(6)) == " " * 6
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,12 @@ from geode_tui.tui.glyphs import ASCII, UNICODE, Glyphs
 from geode_tui.tui.look import Look
 from geode_tui.tui.presenter import present
 from geode_tui.tui.themes import load_themes
-from geode_tui.tui.widgets.growth import PLOT_ROWS, growth_rows, next_rows, time_text
+from geode_tui.tui.widgets.growth import PLOT_ROWS, growth_rows, next_rows
 from geode_tui.tui.widgets.plots import columns
 from geode_tui.tui.widgets.side import Side
 from geode_tui.view.follow import Batch
 from geode_tui.view.forecast import Forecast, Span, forecast_of
+from geode_tui.view.gauge import time_text
 from geode_tui.view.selectors import GuardLine
 from geode_tui.view.state import RoundFigures, RunState
 from tests.tui.fakes import FIGURES, HELD, NOW, running_state
@@ -106,7 +107,7 @@ def words(parts: list[Segment]) -> str:
     ],
 )
 def test_how_long_that_takes(took: Span | None, english: str, korean: str) -> None:
-    assert (time_text(took, look()), time_text(took, look(language="ko"))) == (english, korean)
+    assert (time_text(took, Strings("en")), time_text(took, Strings("ko"))) == (english, korean)
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])

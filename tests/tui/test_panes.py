@@ -11,7 +11,7 @@ from textual.geometry import Size
 
 from geode_tui.core.limits import Limits
 from geode_tui.core.strings import Strings
-from geode_tui.core.usage import Usage
+from geode_tui.core.usage import CacheUse, Usage
 from geode_tui.log.rows import Liveness, PendingCommand
 from geode_tui.tui.glyphs import ASCII, UNICODE
 from geode_tui.tui.layout import form_for, panel_height
@@ -181,6 +181,12 @@ def test_failed_calls_are_named() -> None:
             HELD,
             ["rate limit: next attempt in 0:05, r asks now"],
         ),
+        (
+            running_state(cache_use=CacheUse(8_000, 60_000), cache_low_turn=running_state().turn),
+            HELD,
+            ["Of what the provider's cache could hold, only 13 % was read: the Cost tab says why"],
+        ),
+        (running_state(cache_use=CacheUse(8_000, 60_000), cache_low_turn=running_state().turn + 1), HELD, []),
         (running_state(wrap_up="max_rounds"), HELD, ["The limit of rounds is near: the agent is closing."]),
         (
             running_state(turn_open=False, termination_reason="user_cancelled", ended_detail="two\ncalls"),

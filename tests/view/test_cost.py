@@ -29,8 +29,8 @@ EN = Strings("en")
 ROUTE = ("turn", "m-1", "anthropic", "payg")
 
 
-def ended(call: str, cost: int | None, usage: Usage = Usage(10, 5, 90)) -> ev.LlmCallEnded:
-    return ev.LlmCallEnded(call, 1, *ROUTE, 900, usage, cost, "end_turn", figures(100, "confirmed"))
+def ended(call: str, cost: int | None) -> ev.LlmCallEnded:
+    return ev.LlmCallEnded(call, 1, *ROUTE, 900, Usage(10, 5, 90), cost, "end_turn", figures(100, "confirmed"))
 
 
 def failed(call: str, cost: int | None) -> ev.LlmCallFailed:

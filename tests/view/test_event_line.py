@@ -36,6 +36,7 @@ def test_every_event_of_the_catalogue_has_a_line_of_its_own() -> None:
             '{"cause":"dynamic","tokens":41000,"cost_micro":90000,"said":"system_changed"}',
             "dynamic, 41.0k read again, $0.09, system_changed",
         ),
+        ("cache_hit_low", '{"read_tokens":9000,"cacheable_tokens":61000}', "9.0k read of 61.0k cacheable"),
         ("cost_warning", '{"total_micro":4000000,"limit_micro":5000000}', "$4.00 of $5.00"),
         ("made_up_event", '{"a":1}', '{"a":1}'),
         ("tool_exec_ended", "not json", "not json"),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geode_tui.core.strings import Strings
+from geode_tui.core.strings import Language, Strings
+from geode_tui.view.forecast import Span
 from geode_tui.view.gauge import (
     context_line,
     context_lines,
@@ -16,8 +18,8 @@ from geode_tui.view.gauge import (
     percent,
     percent_text,
     span_text,
+    uncertain,
 )
-from geode_tui.view.forecast import Span
 from geode_tui.view.state import RunState
 from tests.view.runs import figures
 
@@ -64,6 +66,19 @@ def test_the_lines_begin_with_what_the_gauge_says() -> None:
     assert lines[0] == ("", context_line(one, EN)) == ("", "59 %  warning  100.0k of 167.2k")
     assert ("  dynamic, once a turn", "2.0k") in lines
     assert ("  history", "80.0k") in lines
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [("en", "~5 %  ok  9.0k of an assumed 180.0k"), ("ko", "~5 %  여유  9.0k / 가정한 180.0k")],
+)
+def test_a_share_of_a_window_that_is_only_assumed_says_so(language: Language, said: str) -> None:
+    """B016: the count is the provider's own, and still no share of anything real."""
+    known = msgspec.structs.replace(figures(9_000, "confirmed"), budget=180_000)
+    assumed = msgspec.structs.replace(known, provenance="unknown_fallback")
+    assert not uncertain(known)
+    assert uncertain(assumed)
+    assert context_line(assumed, Strings(language)) == said
 
 
 def test_a_range_is_one_figure_where_its_ends_are_the_same() -> None:

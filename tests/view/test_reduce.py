@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from geode_tui.core import events as ev
 from geode_tui.core.limits import Limits
 from geode_tui.core.usage import Usage
+from geode_tui.view.gauge import percent
 from geode_tui.view.reduce import REDUCER_HASH, decode_state, encode_state, fold
 from geode_tui.view.selectors import session_elapsed
 from geode_tui.view.state import NEWEST, CacheLoss, RunState, frozen_copy
@@ -177,6 +178,22 @@ def test_money_is_kept_by_model_and_purpose_and_failures_count() -> None:
     assert state.money.usage == Usage(130, 65, 90)
     assert {name: m.cost_micro for name, m in state.by_purpose.items()} == {"turn": 59_000, "title": 7_000}
     assert state.by_model["m-1"] == state.money == state.turn_money
+
+
+def test_what_a_session_took_altogether_is_not_what_its_context_holds() -> None:
+    """B008: 33.9 M tokens over a run whose last prompt had 155,869, 60.3 % of 258,400."""
+    last = msgspec.structs.replace(figures(155_869, "confirmed"), window=272_000, budget=258_400)
+    calls = [
+        ev.LlmCallEnded(
+            f"c-{n}", 1, *ROUTE, 5, Usage(prompt), 0, "end_turn", msgspec.structs.replace(last, used=prompt)
+        )
+        for n, prompt in enumerate([*[121_080] * 279, 7_295, 155_869])
+    ]
+    state = run(*calls)
+    assert state.money.usage.prompt_tokens == 33_944_484
+    assert state.context is not None
+    assert (state.context.used, percent(state.context)) == (155_869, 60.3)
+    assert max(r.used for r in state.rounds) == 155_869
 
 
 def test_a_turn_has_money_and_clocks_of_its_own() -> None:

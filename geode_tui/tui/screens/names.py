@@ -19,11 +19,10 @@ from geode_tui.tui.keys import letter
 from geode_tui.tui.look import Look
 from geode_tui.tui.rows import row
 from geode_tui.tui.widgets.pane import Pane
+from geode_tui.tui.widgets.wheel import Wheeled
 
-WHEEL = 3
 
-
-class NameList(Pane, can_focus=True):
+class NameList(Wheeled, Pane, can_focus=True):
     """The names, those that are shown marked, and how often each came."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -108,16 +107,6 @@ class NameList(Pane, can_focus=True):
         if event.y - 2 >= 0 and index < len(self.names):
             self._at = index
             self.action_turn()
-
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Move on."""
-        event.stop()
-        self.action_move(WHEEL)
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Move back."""
-        event.stop()
-        self.action_move(-WHEEL)
 
 
 class NamesScreen(ModalScreen[frozenset[str]]):

@@ -371,9 +371,9 @@ class RunScreen(RunFigures):
         if name == "tab":
             self.choose_tab(rest)
         elif name == "events":
-            self.run_worker(self.do_event_choice(rest), group="events")
+            self.do_event_choice(rest)
         elif rest and name in FIGURE_TABS:
-            self.run_worker(self.do_figure_choice(name, rest), group="figures")
+            self.do_figure_choice(name, rest)
         elif name == "theme":
             self.post_message(self.ThemeChosen(rest))
         elif name == "language":

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable
 from threading import Event
 
+from textual.widget import Widget
+
 from geode_tui.core import format as fmt
 from geode_tui.core.events import EventRow
 from geode_tui.log.browse import EventQuery
@@ -52,11 +54,17 @@ class RunEvents(RunView):
         """What the palette offers for the tab."""
         return [Choice(f"events:{name}", self.look.t(f"palette.events_{name}"), key) for name, key in PALETTE]
 
-    async def do_event_choice(self, name: str) -> None:
+    def do_event_choice(self, name: str) -> None:
         """Show the tab and do what was chosen."""
-        self.choose_tab("events")
-        self.events.focus()
-        await self.events.run_action(name)
+        self.do_in_tab("events", self.events, name)
+
+    def do_in_tab(self, tab: str, pane: Widget, action: str) -> None:
+        """Show a tab with the focus in it, and do an action of its once it has been told of the focus, on which it
+        closes what it asks.
+        """
+        self.choose_tab(tab)
+        pane.focus()
+        self.app.call_later(pane.call_later, pane.run_action, action)
 
     def show_message(self, about: About, missing: str) -> None:
         """Bring a message, or the round it would be in, into view; ``missing`` is the key of what to say without it."""

@@ -17,15 +17,15 @@ from geode_tui.view.gauge import context_line, context_lines
 from geode_tui.view.selectors import state_line
 
 PALETTE = (
-    ("context", "filter", "/"),
-    ("context", "sort", "s"),
-    ("cost", "rounds", "r"),
-    ("cost", "months", "m"),
-    ("cost", "budget", "b"),
-    ("cost", "export", "e"),
+    ("context", "filter", "filter", "/"),
+    ("context", "sort", "sort", "s"),
+    ("cost", "rounds", "turn_to('rounds')", "r"),
+    ("cost", "months", "turn_to('months')", "m"),
+    ("cost", "budget", "want('budget')", "b"),
+    ("cost", "export", "want('export')", "e"),
 )
-"""Actions that the palette names: the tab, the action, its key."""
-FIGURE_TABS = frozenset(tab for tab, _, _ in PALETTE)
+"""What the palette names: the tab, a name, the tab's action, its key."""
+FIGURE_TABS = frozenset(tab for tab, *_ in PALETTE)
 
 
 class RunFigures(RunEvents):
@@ -82,19 +82,11 @@ class RunFigures(RunEvents):
     # -- palette ------------------------------------------------------------------------------------------------------
     def figure_choices(self) -> list[Choice]:
         """What the palette offers for the two tabs."""
-        return [Choice(f"{tab}:{name}", self.look.t(f"palette.{tab}_{name}"), key) for tab, name, key in PALETTE]
+        return [Choice(f"{tab}:{act}", self.look.t(f"palette.{tab}_{name}"), key) for tab, name, act, key in PALETTE]
 
-    async def do_figure_choice(self, tab: str, name: str) -> None:
+    def do_figure_choice(self, tab: str, action: str) -> None:
         """Show the tab and do what was chosen."""
-        pane = self.context if tab == "context" else self.cost
-        self.choose_tab(tab)
-        pane.focus()
-        if name in {"rounds", "months"}:
-            self.cost.turn_to("rounds" if name == "rounds" else "months")
-        elif name in {"budget", "export"}:
-            self.cost.action_want(name)
-        else:
-            await pane.run_action(name)
+        self.do_in_tab(tab, self.context if tab == "context" else self.cost, action)
 
     # -- commands -----------------------------------------------------------------------------------------------------
     def action_status(self) -> None:

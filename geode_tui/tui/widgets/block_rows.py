@@ -143,6 +143,12 @@ class BlockLines(msgspec.Struct, frozen=True):
                 name = t("block.native")
         return name, detail, False
 
+    def text(self, block: BlockRow) -> str:
+        """All that a filter looks through, in small letters."""
+        name, detail, _ = self.words(block)
+        strings = self.look.strings
+        return f"{name} {detail} {kind_name(block.kind, strings)} {strings.t(f'blocks.{block.state}')}".casefold()
+
     def _fixed(self, block: BlockRow) -> tuple[str, str, bool]:
         figures, t = self.figures, self.look.t
         if block.kind == "system":
@@ -174,10 +180,7 @@ class BlockLines(msgspec.Struct, frozen=True):
         return {"fixed": glyphs.fixed, "verbatim": glyphs.pending, "unsent": glyphs.arrow}
 
 
-def matches(lines: BlockLines, block: BlockRow, wanted: str) -> bool:
-    """Whether the row says every word of ``wanted``; ``r12`` is a round."""
-    name, detail, _ = lines.words(block)
-    strings = lines.look.strings
-    text = f"{name} {detail} {kind_name(block.kind, strings)} {strings.t(f'blocks.{block.state}')}".casefold()
+def matches(block: BlockRow, text: str, wanted: str) -> bool:
+    """Whether the row, which says ``text``, says every word of ``wanted``; ``r12`` is a round."""
     round_ = f"r{block.entry.round}" if block.entry else ""
     return all(word == round_ if _ROUND_WORD.match(word) else word in text for word in wanted.casefold().split())

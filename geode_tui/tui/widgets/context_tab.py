@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import ClassVar
 
 import msgspec
@@ -22,6 +24,7 @@ from geode_tui.tui.rows import row
 from geode_tui.tui.source import SourceError
 from geode_tui.tui.widgets.block_rows import BlockLines, matches
 from geode_tui.tui.widgets.field import Asking, Field
+from geode_tui.tui.widgets.wheel import Wheeled
 from geode_tui.view.blocks import ORDERS, BlockEntry, BlockRow, BlockTable, Order, arranged, table_of
 from geode_tui.view.gauge import uncertain
 from geode_tui.view.state import RunState
@@ -30,7 +33,8 @@ ROOMY_FROM = 16
 """Rows of the pane from which a blank one stands above the names of the columns."""
 TOP = 6
 """Blocks whose share of the whole is told."""
-WHEEL = 3
+READING_S = 0.3
+"""Seconds after which it is said that blocks are being read (SCREENS.md 10)."""
 
 
 class BlocksView(msgspec.Struct, frozen=True):
@@ -47,7 +51,7 @@ class BlocksView(msgspec.Struct, frozen=True):
         return cls(state.context, state.prompt_from, state.prompt_upto, state.newest_seq)
 
 
-class ContextPane(Asking, can_focus=True):
+class ContextPane(Wheeled, Asking, can_focus=True):
     """See the module. Blocks are read and shared out in a thread, and only while the tab is shown."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -86,9 +90,14 @@ class ContextPane(Asking, can_focus=True):
         self.trouble = ""
         """Why the blocks could not be read."""
         self._entries: tuple[BlockEntry, ...] = ()
+        self._texts: tuple[str, ...] = ()
+        """What a filter looks through, for each row of the table."""
+        self._sums: tuple[int, ...] = (0,)
+        """Tokens of the rows before each one that is listed, and of all."""
         self._made_of: BlocksView | None = None
         """What the table shows."""
         self._reading = False
+        self._read_since = 0.0
         self._at = 0
         self._top = 0
         self._head = 0
@@ -117,7 +126,8 @@ class ContextPane(Asking, can_focus=True):
 
     def _renew(self) -> None:
         if self.display and not self._reading and self.view != self._made_of:
-            self._reading = True
+            self._reading, self._read_since = True, time.monotonic()
+            self.set_timer(READING_S, self.repaint)
             self.run_worker(self._make(), group="blocks", exclusive=True)
 
     async def _make(self) -> None:
@@ -127,9 +137,7 @@ class ContextPane(Asking, can_focus=True):
                 view = self.view
                 if self._made_of is None or view.newest != self._made_of.newest or self.trouble:
                     self._entries = tuple(await asyncio.to_thread(self._read))
-                self.table = await asyncio.to_thread(
-                    table_of, self._entries, view.figures, start=view.start, end=view.end, newest=view.newest
-                )
+                self.table, self._texts = await asyncio.to_thread(self._shared_out, view)
                 self._made_of, self.trouble = view, ""
                 self._arrange()
         except SourceError as error:
@@ -138,14 +146,19 @@ class ContextPane(Asking, can_focus=True):
             self._reading = False
         self.repaint()
 
+    def _shared_out(self, view: BlocksView) -> tuple[BlockTable, tuple[str, ...]]:
+        """The table of ``view``, and the text of each row that a filter looks through."""
+        table = table_of(self._entries, view.figures, start=view.start, end=view.end, newest=view.newest)
+        lines = BlockLines(self.look, 0, False, table.of, 0)
+        return table, tuple(map(lines.text, table.rows))
+
     def _arrange(self) -> None:
         """Filter and sort anew; the cursor stays on its block."""
         chosen = self.selected
-        rows = arranged(self.table.rows, self.order)
-        if self.wanted:
-            lines = self._lines(self.size.width)
-            rows = tuple(one for one in rows if matches(lines, one, self.wanted))
+        every = zip(self.table.rows, self._texts, strict=True)
+        rows = arranged((one for one, text in every if matches(one, text, self.wanted)), self.order)
         self.rows = rows
+        self._sums = tuple(accumulate((one.tokens for one in rows), initial=0))
         same = (i for i, one in enumerate(rows) if chosen and (one.kind, one.entry) == (chosen.kind, chosen.entry))
         self._at = next(same, max(0, min(self._at, len(rows) - 1))) if self._at else 0
         self.repaint()
@@ -173,9 +186,8 @@ class ContextPane(Asking, can_focus=True):
         self._top = max(0, min(self._top, self._at, len(self.rows) - room), self._at - room + 1)
         shown = self.rows[self._top : self._top + room]
         out = head + [lines.line(one, selected=self._top + i == self._at) for i, one in enumerate(shown)]
-        rest = self.rows[self._top + room :]
-        if below and rest:
-            out.append(self._below(rest, size.width))
+        if below and self._top + room < len(self.rows):
+            out.append(self._below(self._top + room, size.width))
         return out
 
     def _row(self, width: int, left: Sequence[Segment] = (), right: Sequence[Segment] = ()) -> Strip:
@@ -186,7 +198,8 @@ class ContextPane(Asking, can_focus=True):
         if self.trouble:
             return (self.look.line(self.trouble),)
         if self._reading or self._made_of is None:
-            return (t("blocks.reading"),)
+            slow = self._reading and time.monotonic() - self._read_since >= READING_S
+            return (t("blocks.reading"),) if slow else ()
         return (t("blocks.none"),) if self.wanted else (t("blocks.empty"), t("blocks.empty_next"))
 
     def _heading(self, width: int) -> Strip:
@@ -215,9 +228,10 @@ class ContextPane(Asking, can_focus=True):
             width, [Segment(f"/ {self.look.line(self.wanted, 60)}", palette.style(palette.warn, bold=True))]
         )
 
-    def _below(self, rest: Sequence[BlockRow], width: int) -> Strip:
-        tokens = fmt.tokens(sum(one.tokens for one in rest))
-        text = self.look.t("blocks.below", n=fmt.number(len(rest)), tokens=tokens)
+    def _below(self, index: int, width: int) -> Strip:
+        """How much there is from row ``index`` on."""
+        tokens = fmt.tokens(self._sums[-1] - self._sums[index])
+        text = self.look.t("blocks.below", n=fmt.number(len(self.rows) - index), tokens=tokens)
         return self._row(width, [Segment(f"  {text}", self.look.palette.style(self.look.palette.muted))])
 
     # -- filter -------------------------------------------------------------------------------------------------------
@@ -294,13 +308,3 @@ class ContextPane(Asking, can_focus=True):
                 self.action_want("jump")
             self._at = index
             self.repaint()
-
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Move on."""
-        event.stop()
-        self.action_move(WHEEL)
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Move back."""
-        event.stop()
-        self.action_move(-WHEEL)

@@ -11,7 +11,7 @@ from geode_tui.tui.look import Look
 from geode_tui.tui.rows import fit
 from geode_tui.tui.widgets.gauge import chip
 from geode_tui.tui.widgets.plots import sparkline, thin_bar
-from geode_tui.view.cost import amount, break_text
+from geode_tui.view.cost import amount, break_text, price_text
 from geode_tui.view.selectors import cache_hit
 from geode_tui.view.state import CacheBreak, Money, RoundFigures, RunState
 
@@ -102,8 +102,7 @@ def _break_row(one: CacheBreak, look: Look) -> tuple[list[Segment], list[Segment
     palette = look.palette
     mark = Segment(f"{look.glyphs.masked} ", palette.style(palette.crit, bold=True))
     text = look.t("cost.break", why=break_text(one, look.strings))
-    price = look.t("cost.unpriced_short") if one.cost_micro is None else fmt.money(one.cost_micro)
-    note = f"{look.t('round.column', n=one.round)} {price}"
+    note = f"{look.t('round.column', n=one.round)} {price_text(one.cost_micro, look.strings)}"
     return [mark, Segment(text)], [Segment(note, palette.style(palette.muted))]
 
 

@@ -24,6 +24,7 @@ from geode_tui.view.cost import (
     cause_text,
     largest_first,
     note_lines,
+    price_text,
     purpose_name,
     token_rows,
 )
@@ -242,7 +243,7 @@ class CostPage(msgspec.Struct, frozen=True):
                 Segment(pad(self._place(one.turn, one.round), 9), palette.style(bold=True)),
                 Segment(break_text(one, self.look.strings)),
             ]
-            price = t("cost.unpriced_short") if one.cost_micro is None else fmt.money(one.cost_micro)
+            price = price_text(one.cost_micro, self.look.strings)
             out.append((left, [Segment(f"{fmt.tokens(one.tokens)} tok", muted), Segment(pad(price, 9, right=True))]))
         return out
 

@@ -19,12 +19,12 @@ from geode_tui.tui.look import Look
 from geode_tui.tui.source import EventSource, SourceError
 from geode_tui.tui.widgets.cost_page import CostPage, CostTabView
 from geode_tui.tui.widgets.pane import Pane
+from geode_tui.tui.widgets.wheel import Wheeled
 from geode_tui.view.cost import COST_EVENTS, MonthCost, RoundCost, followed, round_costs
 from geode_tui.view.state import RunState
 
 MOST_ROUNDS = 2_000
 """Most rounds held: the newest."""
-WHEEL = 3
 NEWEST = 1 << 62
 """An event id after every other."""
 QUERY = EventQuery(only=COST_EVENTS)
@@ -32,7 +32,7 @@ QUERY = EventQuery(only=COST_EVENTS)
 Page: TypeAlias = Literal["overview", "rounds", "months"]
 
 
-class CostPane(Pane, can_focus=True):
+class CostPane(Wheeled, Pane, can_focus=True):
     """See the module. What is not in the state is read in a thread, and only while it is shown."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -75,6 +75,8 @@ class CostPane(Pane, can_focus=True):
         self._read_months = months
         self.view = CostTabView()
         self._newest = RunState()
+        self._behind = False
+        """Whether ``view`` is of a state before the newest."""
         self.page: Page = "overview"
         self.months: tuple[MonthCost, ...] | None = None
         """None until they were read."""
@@ -106,7 +108,7 @@ class CostPane(Pane, can_focus=True):
 
     def show(self, state: RunState) -> None:
         """Take a newer state."""
-        self._newest = state
+        self._newest, self._behind = state, True
         if self.display:
             self._take_newest()
 
@@ -115,11 +117,16 @@ class CostPane(Pane, can_focus=True):
         self._take_newest()
 
     def _take_newest(self) -> None:
-        view = CostTabView.of(self._newest)
-        if view != self.view:
-            self.view = view
+        before = self.view
+        if self._catch_up() != before:
             self.repaint()
         self._renew()
+
+    def _catch_up(self) -> CostTabView:
+        """The newest state's slice, which is made only while it is shown."""
+        if self._behind:
+            self.view, self._behind = CostTabView.of(self._newest), False
+        return self.view
 
     def _renew(self) -> None:
         if self.display and not self._reading and self._made_of != (self.page, self.view):
@@ -174,7 +181,7 @@ class CostPane(Pane, can_focus=True):
         if self.page == "rounds":
             return self._rounds(page, size)
         month = self.months[0] if self.months else None
-        lines = page.overview(self.view, month) if self.page == "overview" else self._months(page)
+        lines = page.overview(self._catch_up(), month) if self.page == "overview" else self._months(page)
         self._head = 0
         room = size.height - (len(lines) > size.height > 1)
         self._top = max(0, min(self._top, len(lines) - room))
@@ -212,10 +219,12 @@ class CostPane(Pane, can_focus=True):
 
     def _months(self, page: CostPage) -> list[Strip]:
         head = [self._title(page, "cost.by_month"), page.strip([])]
-        if not any(one.money.calls for one in self.months or ()):
-            text = "" if self.months is None else self.look.t("cost.no_months")
-            return [*head, page.strip([Segment(text)])]
-        return head + page.months(self.months or ())
+        if self.months is None:
+            return head
+        if not any(one.money.calls for one in self.months):
+            keys = ("cost.no_months", "cost.no_months_why")
+            return [*head, *(page.strip([Segment(self.look.t(key))]) for key in keys)]
+        return head + page.months(self.months)
 
     # -- keys and mouse -----------------------------------------------------------------------------------------------
     def on_focus(self) -> None:
@@ -280,13 +289,3 @@ class CostPane(Pane, can_focus=True):
                 self.action_want("jump")
             self._at = index
             self.repaint()
-
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Move on."""
-        event.stop()
-        self.action_move(WHEEL)
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Move back."""
-        event.stop()
-        self.action_move(-WHEEL)

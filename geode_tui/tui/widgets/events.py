@@ -23,15 +23,15 @@ from geode_tui.tui.source import EventSource
 from geode_tui.tui.widgets.event_log import EventLog, EventsView
 from geode_tui.tui.widgets.event_rows import EventLines
 from geode_tui.tui.widgets.field import Field
+from geode_tui.tui.widgets.wheel import Wheeled
 
 __all__ = ["EventsPane", "EventsView"]
 
 ROOMY_FROM = 16
 """Rows of the pane from which a blank one stands above the names of the columns."""
-WHEEL = 3
 
 
-class EventsPane(EventLog, can_focus=True):
+class EventsPane(Wheeled, EventLog, can_focus=True):
     """See the module."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -251,13 +251,3 @@ class EventsPane(EventLog, can_focus=True):
             if index == self.index:
                 self.action_open_row()
             self.put(index)
-
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Move on."""
-        event.stop()
-        self.action_move(WHEEL)
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Move back."""
-        event.stop()
-        self.action_move(-WHEEL)

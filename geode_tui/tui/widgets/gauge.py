@@ -284,11 +284,12 @@ def _place_labels(
     figures: ContextFigures, width: int, labels: list[tuple[int, str, Style]]
 ) -> list[tuple[int, str, Style]]:
     """Columns for the labels that fit without touching; critical and warning come first. The critical one may slip one
-    cell to the right where that makes room for another.
+    cell where that makes room for another, or for itself.
     """
     rank = {90: 0, figures.warning_percent: 1}
     ranked = sorted(labels, key=lambda item: (rank.get(item[0], 2), -item[0]))
-    return max((_placed(figures, width, ranked, slip) for slip in (0, 1)), key=len)
+    slipped = [_placed(figures, width, ranked, slip) for slip in (0, 1, -1)]
+    return max(slipped, key=lambda placed: (len(placed), any(text.endswith("90") for _, text, _ in placed)))
 
 
 def _placed(

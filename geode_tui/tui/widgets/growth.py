@@ -14,8 +14,8 @@ from geode_tui.core.events import ContextFigures
 from geode_tui.tui.cells import pad, segments_width, width_of
 from geode_tui.tui.look import Look
 from geode_tui.tui.widgets.plots import columns
-from geode_tui.view.forecast import Forecast, Span
-from geode_tui.view.gauge import span_text
+from geode_tui.view.forecast import Forecast
+from geode_tui.view.gauge import limits_ahead, span_text, time_text
 from geode_tui.view.selectors import GuardLine
 from geode_tui.view.state import RoundFigures
 
@@ -73,16 +73,9 @@ def next_rows(ahead: Forecast | None, guards: Sequence[GuardLine], look: Look, w
     t = look.t
     found: list[tuple[str, str, str]] = []
     if ahead is not None:
-        limits = (
-            ("warning", ahead.warning),
-            ("critical", ahead.critical),
-            ("full", ahead.full),
-            ("cost", ahead.cost),
-        )
         found += [
-            (f"next.{name}", t("next.in_rounds", n=span_text(left)), time_text(ahead.seconds(left), look))
-            for name, left in limits
-            if left is not None and left.likely > 0
+            (f"next.{name}", t("next.in_rounds", n=span_text(left)), time_text(ahead.seconds(left), look.strings))
+            for name, left in limits_ahead(ahead)
         ]
     for line in guards:
         rest = line.limit - line.used
@@ -92,14 +85,6 @@ def next_rows(ahead: Forecast | None, guards: Sequence[GuardLine], look: Look, w
             found.append((f"next.{line.name}", t("next.in", time=fmt.duration(rest)), ""))
     column = max((width_of(t(key)) for key, _, _ in found), default=0) + 2
     return [_pair(pad(t(key), column), when, note, look, width) for key, when, note in found]
-
-
-def time_text(took: Span | None, look: Look) -> str:
-    """``6-9 min``, from two hours on ``2-4 h``; empty where it is not known."""
-    if took is None:
-        return ""
-    unit, key = (3_600, "next.hours") if took.low >= 7_200 else (60, "next.minutes")
-    return look.t(key, n=span_text(Span(took.low // unit, took.likely // unit, ceil(took.high / unit))))
 
 
 def _pair(name: str, when: str, note: str, look: Look, width: int) -> Pair:

@@ -31,18 +31,18 @@ from geode_tui.tui.look import Look
 from geode_tui.tui.rows import GAP, row
 from geode_tui.tui.widgets.field import Asking, Field
 from geode_tui.tui.widgets.run_line import INDENT, LEAST_TITLE, RunLine
+from geode_tui.tui.widgets.wheel import Wheeled
 
 ROOMY_FROM = 12
 """Rows of the list from which it has headings and reasons."""
 AIRY_FROM = 20
 """Rows from which a blank one stands above it."""
-WHEEL = 3
 
 Item: TypeAlias = tuple[str, int]
 """A line of the list: ``blank``, ``heading`` (of the group at that index), ``run`` or ``reason`` (of the row there)."""
 
 
-class RunList(Asking, can_focus=True):
+class RunList(Wheeled, Asking, can_focus=True):
     """See the module. The cursor stays on its run while others move."""
 
     ASKS = frozenset({"runs.filter"})
@@ -327,13 +327,3 @@ class RunList(Asking, can_focus=True):
                 if index == self._at:
                     self.action_open()
                 self._go(index)
-
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Move on."""
-        event.stop()
-        self.action_move(WHEEL)
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Move back."""
-        event.stop()
-        self.action_move(-WHEEL)

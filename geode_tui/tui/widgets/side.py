@@ -14,8 +14,9 @@ from rich.style import Style
 from textual.geometry import Size
 from textual.strip import Strip
 
+from geode_tui.tui.cells import segments_width
 from geode_tui.tui.look import Look
-from geode_tui.tui.rows import row
+from geode_tui.tui.rows import GAP, row
 from geode_tui.tui.widgets.cost import CostView, cost_rows, hit_text
 from geode_tui.tui.widgets.gauge import Gauge, GaugeView
 from geode_tui.tui.widgets.growth import PLOT_ROWS, growth_rows, next_rows
@@ -184,6 +185,12 @@ class _Column:
         line = row(left, right or [], self.width - 1, self.plane, self.look.glyphs.cut, margin=1)
         return Strip([Segment("|", self.plane), *line])
 
+    def apart(self, left: list[Segment], right: list[Segment]) -> list[Strip]:
+        """A row, or two where both parts do not fit into one."""
+        if segments_width(left) + GAP + segments_width(right) <= self.inner:
+            return [self.row(left, right)]
+        return [self.row(left), self.row([], right)]
+
     def heading(self, key: str, note: str) -> Strip:
         palette = self.look.palette
         style = palette.style(palette.accent, bold=True, underline=self.focused)
@@ -192,7 +199,7 @@ class _Column:
     # -- sections -----------------------------------------------------------------------------------------------------
     def gauge(self, form: _Form) -> list[Strip]:
         gauge = Gauge(self.view.gauge, self.look)
-        out = [self.heading("section.context", gauge.measured()), self.row(gauge.head(), gauge.amount())]
+        out = [self.heading("section.context", gauge.measured()), *self.apart(gauge.head(), gauge.amount())]
         if marks := gauge.marks(self.inner):
             out.append(self.row(marks))
         if self.tall and not self.look.flat:
@@ -212,7 +219,7 @@ class _Column:
     def cost(self, form: _Form) -> list[Strip]:
         rows = cost_rows(self.view.cost, self.look, self.inner, plot=form.plot)
         heading = self.heading("section.cost", hit_text(self.view.cost, self.look))
-        return [heading, *(self.row(left, right) for left, right in rows)]
+        return [heading, *(strip for left, right in rows for strip in self.apart(left, right))]
 
     def guards(self, form: _Form) -> list[Strip]:
         out = [self.heading("section.guards", first_text(self.view.first, self.look))]

@@ -42,6 +42,7 @@ TEXTS: dict[str, str] = {
     "error.worker": "The worker stopped at round {n}. enter resumes",
     "esc.armed": "esc again interrupts",
     "notice.attempt": "attempt {n}",
+    "notice.cache_low": "Of what the provider's cache could hold, only {percent} was read: the Cost tab says why",
     "notice.handoff": "The session's time is nearly over. /budget session 4h gives it more",
     "notice.more": "{n} more",
     "notice.not_answering": "The worker (pid {pid}) does not answer.",

@@ -42,6 +42,7 @@ TEXTS: dict[str, str] = {
     "error.worker": "{n}라운드에서 멈췄습니다. enter 로 이어 갑니다",
     "esc.armed": "esc 를 한 번 더 누르면 중단",
     "notice.attempt": "{n}번째 시도",
+    "notice.cache_low": "제공자 캐시에 담을 수 있는 토큰 중 {percent}만 읽었습니다. 이유는 비용 탭에 있습니다",
     "notice.handoff": "세션 시간이 거의 끝났습니다. /budget session 4h 로 늘립니다",
     "notice.more": "{n}건 더 있음",
     "notice.not_answering": "작업 프로세스(pid {pid})가 답하지 않습니다.",
