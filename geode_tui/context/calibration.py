@@ -67,7 +67,9 @@ class Calibration:
         ``tokens`` must be without sealed content and images: their figures are no ratios.
         """
         seen = [(feature, count) for feature, count in enumerate(load[:_LEARNED]) if count]
-        gain = [sum([row[feature] * count for feature, count in seen]) for row in self._spread]
+        gain = [0.0] * _LEARNED
+        for feature, count in seen:
+            gain = [g + spread * count for g, spread in zip(gain, self._spread[feature], strict=True)]
         variance = sum([gain[feature] * count for feature, count in seen]) + deviation**2
         error = tokens - self.ratio_tokens(load)
         trust = min(1.0, _TRUST * math.sqrt(variance) / abs(error)) if error else 1.0

@@ -164,14 +164,16 @@ class _Reader:
             if row.uuid in self._seen:
                 return
             self._seen.add(row.uuid)
-        self._dispatch(row, _epoch(row.timestamp))
+        self._dispatch(row)
 
-    def _dispatch(self, row: Row, at: float) -> None:
+    def _dispatch(self, row: Row) -> None:
+        if row.type == "progress":
+            self._progress(row)
+            return
+        at = _epoch(row.timestamp)
         match row.type:
             case "user" | "assistant":
                 self._record(self._thread(row), row, at)
-            case "progress":
-                self._progress(row, at)
             case "system":
                 if row.subtype == "compact_boundary":
                     facts = part(row.compact_metadata, CompactMetadata) or CompactMetadata()
@@ -214,7 +216,7 @@ class _Reader:
             self._agents[agent_id] = _Conversation(agent_id)
         return self._agents[agent_id]
 
-    def _progress(self, row: Row, at: float) -> None:
+    def _progress(self, row: Row) -> None:
         progress = part(row.data, Progress)
         if progress is None or progress.type != "agent_progress" or not progress.agent_id:
             return
@@ -222,7 +224,7 @@ class _Reader:
         if record is None or (record.uuid and record.uuid in self._seen):
             return
         self._seen.add(record.uuid or "")
-        self._record(self._agent(progress.agent_id), record, _epoch(record.timestamp) or at)
+        self._record(self._agent(progress.agent_id), record, _epoch(record.timestamp) or _epoch(row.timestamp))
 
     def _queue(self, row: Row, at: float) -> None:
         """Words taken from the queue join the conversation; older versions write no other record of that."""

@@ -38,29 +38,15 @@ TURNS, LOOKS = 3, 4
 """Before anything is changed, and calls in each."""
 _LOOK = (Say("다음 파일을 봅니다."), Call("look"))
 _CHANGES: dict[Case, int] = {"resumed": 0, "switched": 2, "returned": 4, "masked": 5, "after masking": 6}
-"""What stands before each request of the last turn."""
+"""Which request of the last turn is the first after each change."""
 KEPT_RESULTS = 3
 """The newest results, which masking leaves as they are (RUNTIME.md 3.4)."""
 PAIRS = ((ANTHROPIC, RESPONSES), (RESPONSES, ANTHROPIC), (CODEX, CHAT), (CHAT, CODEX))
 """The wire a run begins on, and the one it is switched to."""
 CATALOG = Catalog()
 _WORDS = (
-    "압축",
-    "문맥",
-    "도구",
-    "결과",
-    "예산",
-    "토큰",
-    "세션",
-    "모델",
-    "요청",
-    "응답",
-    "파일",
-    "경고",
-    "한계",
-    "비용",
-    "캐시",
-)
+    "압축", "문맥", "도구", "결과", "예산", "토큰", "세션", "모델", "요청", "응답", "파일", "경고", "한계", "비용",
+)  # fmt: skip
 
 
 class LabError(msgspec.Struct, frozen=True):

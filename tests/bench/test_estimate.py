@@ -112,7 +112,7 @@ LAB_BOUNDS: dict[str, float] = {
     "resumed": 0.5,
     "switched": 20,
     "returned": 3,
-    "masked": 40,
+    "masked": 25,
     "after masking": 10,
 }
 """Percent of what the lab counted. Nothing is known of a model that was never asked, so its error is that of a first

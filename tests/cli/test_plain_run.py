@@ -13,6 +13,7 @@ import pytest
 from geode_tui.cli.env import Env
 from geode_tui.cli.plain_run import SETTLE_S, PlainRun
 from geode_tui.core.messages import Message, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
+from geode_tui.core.usage import CacheUse
 from geode_tui.log.rows import Liveness, MessageRow, ResultMeta, StoredMessage
 from geode_tui.view.follow import Added, Batch, Completed, Index, Op
 from geode_tui.view.state import Money, Outcome, RunState
@@ -101,6 +102,9 @@ def test_eighty_percent_of_the_cost_budget_is_told(told: Told) -> None:
 def test_states_limits_and_trouble_are_told_when_they_come(told: Told) -> None:
     told.show(running_state())
     assert any("limit: max rounds is near" in line for line in told.show(running_state(wrap_up="max_rounds")))
+    wasted = running_state(cache_use=CacheUse(8_000, 60_000), cache_low_turn=1)
+    assert any("only 13 % was read" in line for line in told.show(wasted))
+    assert told.show(wasted) == []
     assert any("stopped at round 37" in line for line in told.show(running_state(), FREE))
     assert any("done" in line for line in told.show(quiet()))
 

@@ -202,7 +202,7 @@ def test_all_parts_of_a_prompt_occupy_the_window(cached: tuple[int, int, int]) -
 @pytest.mark.parametrize("model", ["claude-opus-4-8[1m]", "claude-opus-4-8", "claude-opus-4-8-20260801"])
 def test_a_prompt_is_held_against_the_window_of_its_own_model(model: str) -> None:
     """B004: 468,102 tokens are half of a million, whichever way the model is written."""
-    route = Catalog().route(model, "anthropic", "payg")
+    route = CATALOG.route(model, "anthropic", "payg")
     meter = confirmed(user_text("go"), tokens=468_102, route=route)
     shown = meter.figures(route, budget_of(route, 32_768), PREFIX, simulated=False)
     assert (shown.used, shown.budget, shown.provenance) == (468_102, 1_000_000 - 32_768, "catalog")
@@ -212,7 +212,7 @@ def test_a_prompt_is_held_against_the_window_of_its_own_model(model: str) -> Non
 @pytest.mark.parametrize(("model", "provider"), [("claude-opus-4-8@20260601", "anthropic"), ("local/foo-13b", "local")])
 def test_a_model_that_nothing_is_known_of_never_passes_for_one_of_200k(model: str, provider: str) -> None:
     """B004, B016: whatever shows the figure has to say that its window is assumed."""
-    route = Catalog().route(model, provider, "payg")
+    route = CATALOG.route(model, provider, "payg")
     meter = confirmed(user_text("go"), tokens=9_000, route=route)
     shown = meter.figures(route, budget_of(route, 20_000), PREFIX, simulated=False)
     assert (shown.used, shown.measured, shown.provenance) == (9_000, "confirmed", "unknown_fallback")
@@ -239,6 +239,48 @@ def test_another_view_is_the_anchor_less_what_left_and_what_came() -> None:
     assert (gauge(meter).used, gauge(meter).measured) == (16_000, "estimated")
     meter.confirm(16_100, 2, ROUTE, PREFIX)
     assert (gauge(meter).used, gauge(meter).measured) == (16_100, "confirmed")
+
+
+def grown(meter: PromptMeter, *messages: Message, by: int) -> PromptMeter:
+    """``messages`` joined, and the next prompt had ``by`` tokens more."""
+    before = gauge(meter).used
+    for message in messages:
+        meter.append(message, route=ROUTE)
+    assert meter.confirm(before + by, meter.messages, ROUTE, PREFIX)
+    return meter
+
+
+@pytest.mark.parametrize("by", [7_000, 9_000, 16_000])
+def test_what_leaves_is_taken_off_as_its_provider_counted_it_when_it_joined(by: int) -> None:
+    """Whatever its text lets expect: here about 13,000 tokens."""
+    kept, dropped, last = user_text("k" * 400), tool_text(CALL, "d" * 40_000), user_text("l" * 400)
+    meter = grown(confirmed(kept, tokens=3_000), dropped, by=by)
+    meter = grown(meter, last, by=110)
+    assert gauge(meter).used == 3_000 + by + 110
+    copied = meter.copy()
+    copied.retake([kept, last])
+    assert gauge(copied).used == pytest.approx(3_110, abs=2)
+    assert gauge(meter).used == 3_000 + by + 110
+    meter.retake([kept, last])
+    meter.retake([kept, dropped, last])
+    assert (gauge(meter).used, gauge(meter).measured) == (3_000 + by + 110, "estimated")
+
+
+def test_a_figure_with_something_else_in_it_is_not_taken_for_that_of_what_joined() -> None:
+    """The client added a file of its own, and whether that leaves with the result is not known."""
+    kept, dropped = user_text("k" * 400), tool_text(CALL, "d" * 4_000)
+    meter = grown(confirmed(kept, tokens=3_000), dropped, by=30_000)
+    meter.retake([kept])
+    assert 29_000 < gauge(meter).used < 33_000
+
+
+def test_another_view_keeps_what_is_known_of_the_messages_that_stay() -> None:
+    summary, dropped = user_text("all so far"), tool_text(CALL, "d" * 4_000)
+    meter = PromptMeter()
+    meter.append(summary, summary=True)
+    meter.append(dropped)
+    meter.retake([summary])
+    assert gauge(meter).parts.keys() == {"system", "tools", "summaries"}
 
 
 def test_a_route_that_was_left_has_its_anchor_when_the_session_returns() -> None:
