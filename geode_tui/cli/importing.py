@@ -298,6 +298,11 @@ def _agent_file(main: Path, agent: Thread) -> Path:
     return main.with_suffix("") / "subagents" / f"agent-{agent.agent_id}.jsonl"
 
 
+def without_window(figures: ContextFigures) -> ContextFigures:
+    """``figures`` of a run of another program whose window is not known: there is nothing to give a percentage of."""
+    return msgspec.structs.replace(figures, window=0, output_reserve=0, budget=0, warning=0, critical=0)
+
+
 class _Gauge:
     """The context gauge of a foreign run. Its system prompt and tools are in no transcript: they are unattributed."""
 
@@ -312,7 +317,8 @@ class _Gauge:
     def asked(self, route: Route) -> ContextFigures:
         """See `sources.mirror.Gauge`."""
         budget = budget_of(route, planning_reserve(route.window))
-        self._asked = self._meter.figures(route, budget, Prefix(), simulated=False)
+        made = self._meter.figures(route, budget, Prefix(), simulated=False)
+        self._asked = without_window(made) if route.provenance == "unknown_fallback" else made
         return self._asked
 
     def answered(self, route: Route, answer: Answer) -> ContextFigures:

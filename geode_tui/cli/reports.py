@@ -52,7 +52,7 @@ def sessions(env: Env, *, json: bool) -> int:
         env.print(f"no runs in {env.project.root} yet: geode-tui run PROMPT starts one")
     for item in found:
         context = item["context"]
-        gauge = f"{int(context['percent'])} % {context['state']}" if context else "-"
+        gauge = f"{int(context['percent'])} % {context['state']}" if context and context["state"] else "-"
         cost = "unpriced" if item["cost_usd"] is None else f"${item['cost_usd']}"
         why = item["termination_reason"] or ""
         env.print(

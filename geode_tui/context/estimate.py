@@ -78,8 +78,10 @@ def prefix_of(
 
 
 def plausible(tokens: int, route: Route) -> bool:
-    """Whether a prompt that was accepted can have had that many tokens: some, and no more than the window."""
-    return 0 < tokens <= route.window
+    """Whether a prompt that was accepted can have had that many tokens: some, and no more than the window, where that
+    is known and not only assumed.
+    """
+    return tokens > 0 and (tokens <= route.window or route.provenance == "unknown_fallback")
 
 
 def replayed_output(message: Message, usage: Usage) -> int | None:

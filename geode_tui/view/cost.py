@@ -186,16 +186,17 @@ def part_lines(
 ) -> list[tuple[str, str]]:
     """By purpose, by model and by kind of token, and what must be said of it."""
     t = strings.t
-    out = [(t("cost.by_purpose"), "")]
-    out += [
-        (f"  {purpose_name(name, strings)}", _part(part, strings))
-        for name, part in largest_first(by_purpose)
-        if part.calls
-    ]
-    out.append((t("cost.by_model"), ""))
-    out += [(f"  {clean_line(name, 40)}", _part(part, strings)) for name, part in largest_first(by_model)]
-    out.append((t("cost.tokens"), ""))
-    out += [(f"  {t(f'tokens.{kind}')}", fmt.number(n)) for kind, n in token_rows(money.usage) if n is not None]
+    groups = (
+        (
+            "cost.by_purpose",
+            [(purpose_name(n, strings), _part(m, strings)) for n, m in largest_first(by_purpose) if m.calls],
+        ),
+        ("cost.by_model", [(clean_line(n, 40), _part(m, strings)) for n, m in largest_first(by_model)]),
+        ("cost.tokens", [(t(f"tokens.{k}"), fmt.number(n)) for k, n in token_rows(money.usage) if n is not None]),
+    )
+    out: list[tuple[str, str]] = []
+    for heading, rows in groups:
+        out += [(t(heading), ""), *((f"  {name}", figure) for name, figure in rows)] if rows else []
     hit = cache_hit_of(money.usage)
     if hit is not None:
         out.append(("", t("cost.hit", percent=fmt.percent(hit, 1))))

@@ -74,7 +74,9 @@ def kind_name(kind: str, strings: Strings) -> str:
 
 
 def of_text(figures: ContextFigures, strings: Strings) -> str:
-    """``of 367.2k``."""
+    """``of 367.2k``; nothing where that is not known."""
+    if known(figures) is None:
+        return ""
     key = "gauge.of_assumed" if figures.provenance == "unknown_fallback" else "gauge.of"
     return strings.t(key, budget=fmt.tokens(figures.budget))
 
@@ -94,6 +96,8 @@ def provenance_text(figures: ContextFigures | None, strings: Strings) -> str:
     """The window, where its size comes from, and the reserve."""
     if figures is None:
         return strings.t("gauge.empty")
+    if known(figures) is None:
+        return strings.t("gauge.no_window")
     key = f"provenance.{figures.provenance}"
     source = strings.t(key) if strings.has(key) else clean_line(figures.provenance, 20)
     return strings.t(
@@ -105,7 +109,7 @@ def context_line(figures: ContextFigures, strings: Strings) -> str:
     """``72 %  warning  264.9k of 367.2k``."""
     level = level_of(figures)
     word = strings.t(f"gauge.{level or 'unknown'}")
-    return f"{percent_text(figures)}  {word}  {fmt.tokens(figures.used)} {of_text(figures, strings)}"
+    return f"{percent_text(figures)}  {word}  {fmt.tokens(figures.used)} {of_text(figures, strings)}".rstrip()
 
 
 def outlook_texts(ahead: Forecast | None, strings: Strings) -> tuple[str, str]:

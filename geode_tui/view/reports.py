@@ -12,7 +12,7 @@ from geode_tui.log.rows import Liveness, PendingCommand, SessionRow
 from geode_tui.view.blocks import BlockRow, BlockTable
 from geode_tui.view.cost import priced
 from geode_tui.view.forecast import Forecast, Span, forecast_of
-from geode_tui.view.gauge import layers_of, limits_ahead, parts_of, percent
+from geode_tui.view.gauge import known, layers_of, limits_ahead, parts_of, percent
 from geode_tui.view.selectors import Status, cache_hit_of, context_level, doing, run_status
 from geode_tui.view.state import CacheBreak, Money, RunState
 
@@ -54,9 +54,9 @@ def _context_line(figures: ContextFigures | None) -> dict[str, Any] | None:
         return None
     return {
         "used": figures.used,
-        "budget": figures.budget,
-        "percent": percent(figures),
-        "state": context_level(figures),
+        "budget": figures.budget if known(figures) else None,
+        "percent": percent(figures) if known(figures) else None,
+        "state": context_level(figures) if known(figures) else None,
     }
 
 
@@ -143,6 +143,8 @@ def _range(ahead: Forecast, left: Span) -> dict[str, Any]:
     return {"rounds": [left.low, left.high], "seconds": None if time is None else [time.low, time.high]}
 
 
+_OF_THE_WINDOW = ("window", "output_reserve", "budget")
+"""Null where the window is not known, as a run of another program may have it."""
 _FIGURES = (
     "window",
     "output_reserve",
@@ -165,6 +167,8 @@ def _gauge(figures: ContextFigures | None) -> dict[str, Any]:
     if figures is None:
         return dict.fromkeys((*_FIGURES, "percent", "state"))
     named = {name: getattr(figures, name) for name in _FIGURES}
+    if known(figures) is None:
+        return {**named, **dict.fromkeys((*_OF_THE_WINDOW, "percent", "state"))}
     return {**named, "percent": percent(figures), "state": context_level(figures)}
 
 

@@ -280,7 +280,10 @@ def test_real_transcripts_to_the_cent(place: Place, here: Here, name: str, usd: 
     assert row_ is not None
     ended = (decode_payload(e.event, e.payload) for e in log.newest_named(row_.number, "llm_call_ended", 1_000))
     figures = [p.context for p in ended if isinstance(p, LlmCallEnded)]
-    assert max(f.used / f.budget for f in figures) <= 1.0
+    assert {(f.window, f.budget) for f in figures} == {(0, 0)}, "no percentage of a window that nobody knows"
+    shown = here("context", session, "--json").json
+    assert (shown["window"], shown["budget"], shown["percent"], shown["state"]) == (None, None, None, None)
+    assert shown["used"] == figures[-1].used
     times = [at for (at,) in fetch(log.db, "SELECT ts FROM events WHERE session=? ORDER BY id", (row_.number,))]
     assert times == sorted(times)
     assert all(sum(f.parts.values()) == f.used for f in figures)

@@ -15,6 +15,7 @@ from geode_tui.context.estimate import (
     balanced,
     block_part,
     message_parts,
+    plausible,
     prefix_of,
     replayed_output,
     vocabulary_of,
@@ -394,3 +395,11 @@ def test_the_least_that_a_prompt_can_take_is_well_below_its_estimate() -> None:
     assert meter.least(ROUTE, PREFIX) < int(12_000 * 0.95)
     meter.retake([user_text("a summary")])
     assert meter.least(ROUTE, PREFIX) < 1_000
+
+
+def test_a_count_beyond_an_assumed_window_is_believed_and_one_beyond_a_known_window_is_not() -> None:
+    unknown = CATALOG.route("nobody-knows", "local", "adapter")
+    known = CATALOG.route("claude-opus-4-5", "anthropic", "payg")
+    assert plausible(unknown.window + 1, unknown)
+    assert not plausible(known.window + 1, known)
+    assert not plausible(0, unknown)

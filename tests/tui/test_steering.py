@@ -85,7 +85,7 @@ async def test_readings_open_over_the_run_and_close() -> None:
     cases = [
         ("/help", "Keys and commands"),
         ("/status", "running"),
-        ("/cost", "session  $1.84 of $5.00"),
+        ("/cost", "$1.84 of $5.00  36 %"),
         ("/context", "72 %"),
     ]
     async with opened(size=(80, 24)) as driven:

@@ -112,6 +112,7 @@ TEXTS: dict[str, str] = {
     "gauge.forecast_warning": "warning in ~{n} rounds",
     "gauge.left_short": "~{n}r left",
     "gauge.measured_off": "measured, {error} % off",
+    "gauge.no_window": "window not known",
     "gauge.of": "of {budget}",
     "gauge.of_assumed": "of an assumed {budget}",
     "gauge.ok": "ok",

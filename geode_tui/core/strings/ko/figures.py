@@ -112,6 +112,7 @@ TEXTS: dict[str, str] = {
     "gauge.forecast_warning": "주의까지 약 {n}라운드",
     "gauge.left_short": "약 {n}R 남음",
     "gauge.measured_off": "측정값, 추정 오차 {error} %",
+    "gauge.no_window": "창 크기를 모름",
     "gauge.of": "/ {budget}",
     "gauge.of_assumed": "/ 가정한 {budget}",
     "gauge.ok": "여유",
