@@ -97,6 +97,7 @@ class Place:
             "PYTHONPATH": str(SOURCES),
             "LANG": "C.UTF-8",
             "TERM": "dumb",
+            "SSL_CERT_DIR": str(self.home),
         }
         self._started: list[subprocess.Popen[Any]] = []
         self._closing: list[Callable[[], None]] = []

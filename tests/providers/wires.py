@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,12 +70,21 @@ ROUTES = (ANTHROPIC, RESPONSES, CODEX, CHAT, ROUTER, ROUTER_SEALED, GLM, LOCAL)
 
 every_wire = pytest.mark.parametrize("route", [ANTHROPIC, RESPONSES, ROUTER], ids=lambda route: route.name)
 """For what does not differ between those who speak the same wire."""
-every_route = pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.name)
+SHORT = {ANTHROPIC, RESPONSES, CODEX, ROUTER}
+"""Every wire once. The other routes differ from these in little, and are looked at in the long form."""
+
+
+def _parameters(routes: Iterable[Route]) -> pytest.MarkDecorator:
+    values = [pytest.param(r, id=r.name, marks=() if r in SHORT else pytest.mark.long) for r in routes]
+    return pytest.mark.parametrize("route", values)
+
+
+every_route = _parameters(ROUTES)
 
 
 def routes_where(wanted: Callable[[Route], bool]) -> pytest.MarkDecorator:
     """Parametrises over the routes that can do something."""
-    return pytest.mark.parametrize("route", [r for r in ROUTES if wanted(r)], ids=lambda route: route.name)
+    return _parameters(r for r in ROUTES if wanted(r))
 
 
 @contextlib.asynccontextmanager

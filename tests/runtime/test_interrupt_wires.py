@@ -5,16 +5,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator
 
-import pytest
-
 from geode_tui.core.messages import answered
 from tests.lab import Call, Fail, Lab, Say, Stall
-from tests.providers.wires import ANTHROPIC, CHAT, CODEX, GLM, LOCAL, RESPONSES, ROUTER, Route, adapter
+from tests.providers.wires import Route, adapter, every_route
 from tests.runtime.harness import Bench, bench
-
-on_every_wire = pytest.mark.parametrize(
-    "route", [ANTHROPIC, RESPONSES, CODEX, CHAT, ROUTER, GLM, LOCAL], ids=lambda route: route.name
-)
 
 
 @contextlib.asynccontextmanager
@@ -36,7 +30,7 @@ async def assert_next_turn_is_accepted(run: Bench, lab: Lab) -> None:
     assert (run.ending, lab.requests[-1].status) == ("natural", 200)
 
 
-@on_every_wire
+@every_route
 async def test_during_a_stall(route: Route) -> None:
     stall = Stall((Say("half an answer that never goes on"),), 4)
     lab = Lab(script=[stall])
@@ -52,7 +46,7 @@ async def test_during_a_stall(route: Route) -> None:
         await assert_next_turn_is_accepted(run, lab)
 
 
-@on_every_wire
+@every_route
 async def test_during_the_countdown_to_another_attempt(route: Route) -> None:
     lab = Lab(script=[Fail(429, "rate_limit_error", "slow down", {"retry-after": "600"})])
     async with run_on(lab, route) as run:
@@ -67,7 +61,7 @@ async def test_during_the_countdown_to_another_attempt(route: Route) -> None:
         await assert_next_turn_is_accepted(run, lab)
 
 
-@on_every_wire
+@every_route
 async def test_during_a_long_command(route: Route) -> None:
     lab = Lab(script=[Call("run_shell", {"command": "sleep 300"})])
     async with run_on(lab, route) as run:
