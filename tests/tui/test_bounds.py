@@ -96,7 +96,8 @@ async def test_few_widgets_are_mounted_whatever_is_opened(tmp_path: Path) -> Non
         for keys in (
             ("alt+1",), ("tab", "g"), ("enter",), ("{", "enter"), ("G",), ("alt+2",), ("enter",), ("g",), ("G",),
             ("ctrl+f", "p", "a", "r", "t"), ("enter", "enter"), ("escape",), ("ctrl+g",), ("v",), ("ctrl+p",),
-            ("escape",), ("f1",), ("escape",), ("ctrl+l",),
+            ("escape",), ("f1",), ("escape",), ("ctrl+l",), ("alt+3",), ("s",), ("G",), ("alt+4",), ("r",),
+            ("m",), ("f3",), ("escape",),
         ):  # fmt: skip
             await pilot.press(*("left_curly_bracket" if key == "{" else key for key in keys))
             await pilot.pause(0.05)
