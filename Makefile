@@ -9,8 +9,9 @@ STAMP := $(VENV)/.ready
 run: $(STAMP)
 	$(BIN)/geode-tui $(ARGS)
 
+# Three workers on two cores: the tests wait for real processes about as long as they compute.
 test: $(STAMP) lint types contracts
-	$(BIN)/python -m pytest -m "not long" -n 2 $(ARGS)
+	$(BIN)/python -m pytest -m "not long" -n 3 $(ARGS)
 
 check: test
 	$(BIN)/python -m pytest -m long $(ARGS)
