@@ -33,7 +33,7 @@ def test_no_byte_of_a_hostile_log_reaches_the_terminal(project: Path, size: tupl
     with terminal("attach", module="geode_tui", size=size, cwd=project, env=env) as screen:
         screen.until("한글".encode())
         screen.quiet()
-        for keys in (b"\t", b"g", b"{", b"]", b"\r", b"\x1b2", b"\r", b"\x1b1", b"G"):
+        for keys in (b"\t", b"g", b"{", b"]", b"\r", b"\x1b2", b"\r", b"\x1b3", b"s", b"\x1b4", b"r", b"m", b"\x1b1", b"G"):
             screen.write(keys)
             screen.quiet()
         screen.write(b"\x11")
@@ -52,7 +52,7 @@ async def test_every_row_of_a_hostile_log_is_as_wide_as_the_screen(project: Path
             await pilot.pause(0.02)
             if any("한글" in line for line in screen_text(app)):
                 break
-        for key in ("tab", "g", "right_curly_bracket", "enter", "alt+2", "alt+1", "ctrl+g", "v"):
+        for key in ("tab", "g", "right_curly_bracket", "enter", "alt+2", "alt+3", "s", "alt+4", "r", "m", "alt+1", "ctrl+g", "v"):
             await pilot.press(key)
             await pilot.pause()
             lines = screen_text(app)
