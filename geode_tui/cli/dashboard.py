@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from geode_tui.cli.blocks import BlockReader
 from geode_tui.cli.client import Client, fresh_session_id
 from geode_tui.cli.env import Env, refuse_inside
 from geode_tui.cli.errors import CliError
@@ -38,6 +37,7 @@ from geode_tui.view.cost import MonthCost
 from geode_tui.view.follow import Follower
 
 if TYPE_CHECKING:
+    from geode_tui.cli.blocks import BlockReader
     from geode_tui.tui.app import GeodeApp
 
 T = TypeVar("T")
@@ -57,7 +57,7 @@ class StoreSource(StoreEvents):
         self.project = env.project.root.name
         self._client = Client(env, session_id)
         self._options = options
-        self._blocks = BlockReader()
+        self._block_reader: BlockReader | None = None
         self._touched = 0.0
         self._terminal = sys.stdin.fileno() if sys.stdin.isatty() else None
 
@@ -107,7 +107,18 @@ class StoreSource(StoreEvents):
 
     def blocks(self) -> tuple[BlockEntry, ...]:
         """All blocks of the run's whole messages, in order. Raises `SourceError`."""
-        return self._read(lambda t: self._blocks.read(t, self.session_id)) if self._env.has_store() else ()
+        if not self._env.has_store():
+            return ()
+        reader = self._reader_of_blocks()
+        return self._read(lambda t: reader.read(t, self.session_id))
+
+    def _reader_of_blocks(self) -> BlockReader:
+        """Made when first asked for: what it counts with is a good part of the time to the first paint."""
+        if self._block_reader is None:
+            from geode_tui.cli.blocks import BlockReader
+
+            self._block_reader = BlockReader()
+        return self._block_reader
 
     def months(self) -> tuple[MonthCost, ...]:
         """The person's ledger by month: the present one, then those before it. Raises `SourceError`."""
