@@ -18,6 +18,10 @@ from tests.tui import hostile
 from tests.tui.fakes import screen_text
 from tests.tui.terminals import terminal
 
+KEYS = (b"\t", b"g", b"{", b"]", b"\r", b"\x1b2", b"\r", b"\x1b3", b"s", b"\x1b4", b"r", b"m", b"\x1b1", b"G")
+NAMES = "tab g right_curly_bracket enter alt+2 alt+3 s alt+4 r m alt+1 ctrl+g v".split()
+"""Through every tab, as bytes and by name."""
+
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
@@ -33,7 +37,7 @@ def test_no_byte_of_a_hostile_log_reaches_the_terminal(project: Path, size: tupl
     with terminal("attach", module="geode_tui", size=size, cwd=project, env=env) as screen:
         screen.until("한글".encode())
         screen.quiet()
-        for keys in (b"\t", b"g", b"{", b"]", b"\r", b"\x1b2", b"\r", b"\x1b3", b"s", b"\x1b4", b"r", b"m", b"\x1b1", b"G"):
+        for keys in KEYS:
             screen.write(keys)
             screen.quiet()
         screen.write(b"\x11")
@@ -52,7 +56,7 @@ async def test_every_row_of_a_hostile_log_is_as_wide_as_the_screen(project: Path
             await pilot.pause(0.02)
             if any("한글" in line for line in screen_text(app)):
                 break
-        for key in ("tab", "g", "right_curly_bracket", "enter", "alt+2", "alt+3", "s", "alt+4", "r", "m", "alt+1", "ctrl+g", "v"):
+        for key in NAMES:
             await pilot.press(key)
             await pilot.pause()
             lines = screen_text(app)
