@@ -19,7 +19,7 @@ from tests.tui.fakes import screen_text
 from tests.tui.terminals import terminal
 
 KEYS = (b"\t", b"g", b"{", b"]", b"\r", b"\x1b2", b"\r", b"\x1b3", b"s", b"\x1b4", b"r", b"m", b"\x1b1", b"G")
-NAMES = "tab g right_curly_bracket enter alt+2 alt+3 s alt+4 r m alt+1 ctrl+g v".split()
+NAMES = ["tab", "g", "right_curly_bracket", "enter", "alt+2", "alt+3", "s", "alt+4", "r", "m", "alt+1", "ctrl+g", "v"]
 """Through every tab, as bytes and by name."""
 
 
