@@ -39,6 +39,11 @@ class Project(msgspec.Struct, frozen=True):
         """The project's settings."""
         return self.geode / "config.toml"
 
+    @property
+    def skills(self) -> Path:
+        """The project's skills, and the key under which they are trusted."""
+        return self.geode / "skills"
+
 
 class UserFolders(msgspec.Struct, frozen=True):
     """The person's folders, by the platform's habit; ``GEODE_TUI_HOME`` puts them all under one."""
@@ -130,7 +135,9 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def trusted_hashes(folders: UserFolders) -> dict[str, str]:
-    """Real path -> hash of the guarded settings that were trusted there."""
+    """Real path of a project -> hash of the guarded settings that were trusted there; of its folder of skills -> hash
+    of the skills.
+    """
     try:
         return msgspec.json.decode(folders.trust_file.read_bytes(), type=dict[str, str])
     except (OSError, msgspec.DecodeError):

@@ -1,12 +1,17 @@
-"""The blocks of a run's messages out of the store, read once: a message that is whole never changes."""
+"""The blocks of a run's messages out of the store, read once: a message that is whole never changes; how it is sent
+does, with each version of the view.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from threading import Lock
 
+from geode_tui.cli.block_view import DETAIL_CHARS, seen, slim
 from geode_tui.context.estimate import block_part
+from geode_tui.context.view import Item, fold
 from geode_tui.core.messages import Block, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
+from geode_tui.log import views
 from geode_tui.log.rows import StoredMessage
 from geode_tui.log.transcript import Transcript
 from geode_tui.tui.conversation.cards import partial_call, read_call
@@ -14,8 +19,6 @@ from geode_tui.view.blocks import BlockEntry
 
 PAGE = 40
 """Messages of one read, which may last 20 ms (ARCHITECTURE.md, "Engine")."""
-DETAIL_CHARS = 400
-"""Characters of a text that a row begins with."""
 ARGUMENT_CHARS = 800
 """Characters of arguments up to which they are read whole."""
 
@@ -24,28 +27,44 @@ class BlockReader:
     """Remembers what it has read of one session. May be used by several threads."""
 
     def __init__(self) -> None:
-        self._entries: list[BlockEntry] = []
+        self._read: list[tuple[Item, tuple[BlockEntry, ...]]] = []
+        """Each message that can come no later in the order, without its texts, and its blocks."""
         self._after = 0
         self._calls: dict[str, tuple[str, bool]] = {}
         """Call id -> what it was called with, and whether that is a path."""
         self._lock = Lock()
 
-    def read(self, transcript: Transcript, session_id: str) -> tuple[BlockEntry, ...]:
-        """All blocks by now, in the order of the messages. Raises `StoreError`."""
+    def read(
+        self, transcript: Transcript, session_id: str, version: int = 0, upto: int | None = None
+    ) -> tuple[BlockEntry, ...]:
+        """All blocks by now, or of the messages up to seq ``upto``, in the order of the messages and as ``version`` of
+        the view has them sent; 0 is before there was any. Raises `StoreError`.
+        """
         with self._lock:
-            open_row = transcript.open_message(session_id)
-            passing: list[BlockEntry] = []
-            after = self._after
-            while page := transcript.messages(session_id, after, PAGE):
-                after = page[-1].row.seq
-                for stored in page:
-                    entries = list(self._blocks(stored))
-                    if open_row is not None and stored.row.seq > open_row.seq:
-                        passing += entries  # the open message will stand before it
-                    else:
-                        self._entries += entries
-                        self._after = stored.row.seq
-            return (*self._entries, *passing)
+            read = self._messages(transcript, session_id)
+        if upto is not None:
+            read = [(item, entries) for item, entries in read if item.seq <= upto]
+        session = transcript.session(session_id) if version else None
+        made = views.versions(transcript, session.number) if session is not None else []
+        view = fold([one for one in made if one.number <= version])
+        return seen((entry for _, entries in read for entry in entries), [item for item, _ in read], view)
+
+    def _messages(self, transcript: Transcript, session_id: str) -> list[tuple[Item, tuple[BlockEntry, ...]]]:
+        """Each message by now and its blocks."""
+        open_row = transcript.open_message(session_id)
+        passing: list[tuple[Item, tuple[BlockEntry, ...]]] = []
+        after = self._after
+        while page := transcript.messages(session_id, after, PAGE):
+            after = page[-1].row.seq
+            for stored in page:
+                row = stored.row
+                one = slim(Item(row.seq, row.turn, row.round, stored.message)), tuple(self._blocks(stored))
+                if open_row is not None and row.seq > open_row.seq:
+                    passing.append(one)  # the open message will stand before it
+                else:
+                    self._read.append(one)
+                    self._after = row.seq
+        return [*self._read, *passing]
 
     def _blocks(self, stored: StoredMessage) -> Iterator[BlockEntry]:
         for block in stored.message.blocks:

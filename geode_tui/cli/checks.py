@@ -17,6 +17,7 @@ from geode_tui.core.tokens import VOCABULARIES, VocabularyError, official
 from geode_tui.providers.access import Access, NoProvider
 from geode_tui.providers.ready import Ready
 from geode_tui.providers.registry import SERVICES, Choice, is_loopback
+from geode_tui.runtime.skills import Skills
 
 TEXTUAL = "8.2.8"
 """The version the screens are written for, as pinned in pyproject.toml."""
@@ -181,6 +182,18 @@ def trust(root: Path, project: Mapping[str, object], *, waits: bool) -> Check:
     if waits:
         return Check("trust", True, f"not given to {root}", "geode-tui trust, once you have read its settings")
     return Check("trust", True, f"given to {root}")
+
+
+def skills(folder: Path, found: Skills, *, trusted: bool) -> Iterator[Check]:
+    """The project's skills, and whether runs use them."""
+    names = ", ".join(skill.name for skill in found.found)
+    if not found.found:
+        yield Check("skills", True, f"none in {folder}")
+    elif trusted:
+        yield Check("skills", True, f"trusted: {names}")
+    else:
+        yield Check("skills", True, f"ignored: {names}", "geode-tui trust, once you have read them")
+    yield from (Check("skill left out", True, line, f"correct it in {folder}") for line in found.problems)
 
 
 def tools(find: Callable[[str], str | None]) -> list[Check]:

@@ -10,7 +10,7 @@ import msgspec
 
 from geode_tui.cli.env import Env, refuse_inside
 from geode_tui.cli.errors import CliError
-from geode_tui.core.settings import Layer, Settings, SettingsError, flatten, resolve
+from geode_tui.core.settings import ALIASES, Layer, Settings, SettingsError, flatten, resolve
 from geode_tui.log.store import StoreError, private_folder, write_private
 from geode_tui.paths import read_toml
 
@@ -31,6 +31,7 @@ def config_set(env: Env, key: str, value: str) -> int:
 def set_setting(path: Path, key: str, value: str) -> None:
     """Write one value; ``value`` is text where the setting is text, else as TOML has it. Raises `SettingsError`."""
     defaults = flatten(msgspec.to_builtins(Settings()))
+    key = ALIASES.get(key, key)
     if key not in defaults:
         raise SettingsError(f"there is no setting {key!r}: geode-tui config lists them")
     literal = msgspec.json.encode(value).decode() if isinstance(defaults[key], str) else value

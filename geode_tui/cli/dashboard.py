@@ -21,9 +21,6 @@ from geode_tui.cli.env import Env, refuse_inside
 from geode_tui.cli.errors import CliError
 from geode_tui.cli.event_source import StoreEvents
 from geode_tui.cli.leaving import killed, marked, report
-from geode_tui.cli.models import offered
-from geode_tui.cli.months import months_until
-from geode_tui.cli.options import Wishes, new_options
 from geode_tui.core.limits import RunOptions
 from geode_tui.core.text import scrub
 from geode_tui.log import presence
@@ -32,13 +29,14 @@ from geode_tui.log.store import StoreError
 from geode_tui.log.transcript import Transcript
 from geode_tui.tui.completing import MOST_PATHS
 from geode_tui.tui.source import ModelChoice, SourceError
-from geode_tui.view.blocks import BlockEntry
-from geode_tui.view.cost import MonthCost
 from geode_tui.view.follow import Follower
 
 if TYPE_CHECKING:
     from geode_tui.cli.blocks import BlockReader
     from geode_tui.tui.app import GeodeApp
+    from geode_tui.tui.home_source import HomeSource
+    from geode_tui.view.blocks import BlockEntry
+    from geode_tui.view.cost import MonthCost
 
 T = TypeVar("T")
 
@@ -70,9 +68,12 @@ class StoreSource(StoreEvents):
         return self._read(lambda t: t.message(message_id))
 
     def arguments(self, call_id: str) -> str:
-        """The whole JSON text of a call's arguments. Raises `SourceError`."""
+        """The whole JSON text of a call's arguments, as it would be run. Raises `SourceError`."""
 
         def find(transcript: Transcript) -> str:
+            rewritten = transcript.asked_arguments(self.session_id, call_id)
+            if rewritten is not None:
+                return rewritten
             answer = transcript.last_answer(self.session_id)
             calls = answer.message.calls if answer else ()
             found = [c.arguments for c in calls if c.call_id == call_id]
@@ -105,12 +106,23 @@ class StoreSource(StoreEvents):
         except (CliError, StoreError) as error:
             raise SourceError(str(error)) from error
 
-    def blocks(self) -> tuple[BlockEntry, ...]:
-        """All blocks of the run's whole messages, in order. Raises `SourceError`."""
+    def fork(self, turn: int, round_: int) -> StoreSource:
+        """A new run that begins as a copy of this one at the end of that round; 0 is the newest turn or round. Waits
+        until it is there. Raises `SourceError`.
+        """
+        from geode_tui.cli.forking import forked
+
+        try:
+            return StoreSource(self._env, forked(self._env, self.session_id, turn, round_).session_id)
+        except (CliError, StoreError) as error:
+            raise SourceError(str(error)) from error
+
+    def blocks(self, version: int) -> tuple[BlockEntry, ...]:
+        """All blocks of the run's whole messages as ``version`` of the view has them sent. Raises `SourceError`."""
         if not self._env.has_store():
             return ()
         reader = self._reader_of_blocks()
-        return self._read(lambda t: reader.read(t, self.session_id))
+        return self._read(lambda t: reader.read(t, self.session_id, version))
 
     def _reader_of_blocks(self) -> BlockReader:
         """Made when first asked for: what it counts with is a good part of the time to the first paint."""
@@ -122,6 +134,8 @@ class StoreSource(StoreEvents):
 
     def months(self) -> tuple[MonthCost, ...]:
         """The person's ledger by month: the present one, then those before it. Raises `SourceError`."""
+        from geode_tui.cli.months import months_until
+
         present = f"{datetime.now().astimezone():%Y-%m}"
         try:
             return months_until(self._env.folders.usage, present, MOST_MONTHS)
@@ -130,6 +144,8 @@ class StoreSource(StoreEvents):
 
     def models(self) -> tuple[ModelChoice, ...]:
         """Every model that can be chosen; blocks while this machine's endpoints are asked."""
+        from geode_tui.cli.models import offered
+
         return offered(self._env)
 
     def clock(self) -> float:
@@ -192,11 +208,14 @@ def open_new(env: Env, prompt: str | None) -> int:
     if not _has_person():
         if prompt is None:
             raise CliError("the dashboard needs a terminal; without one: geode-tui run PROMPT, geode-tui status")
+        from geode_tui.cli.options import Wishes
         from geode_tui.cli.run import run
 
         return run(env, prompt, Wishes(), session=None, json=False)
     if prompt is None:
         return _open(env, None)
+    from geode_tui.cli.options import new_options
+
     source = StoreSource(env, fresh_session_id(), new_options(env))
     try:
         source.send("submit", {"text": prompt, "later": False})
@@ -253,7 +272,6 @@ def _has_screen(env: Env) -> bool:
 def _show(env: Env, source: StoreSource | None) -> int:
     """Open the screen: on a run, or on all of them."""
     gc.disable()  # nothing of a start is garbage; the app lets it collect once it is there
-    from geode_tui.cli.home import StoreHome
     from geode_tui.tui.app import GeodeApp
     from geode_tui.tui.depth import depth_of
     from geode_tui.tui.glyphs import glyphs_for
@@ -273,7 +291,7 @@ def _show(env: Env, source: StoreSource | None) -> int:
         bell=settings.bell,
         notify=settings.notify,
         depth=depth_of(env.environment),
-        home=StoreHome(env),
+        home=lambda: _home(env),
         warnings=filter(None, (warning,)),
     )
     with marked(env), app.watching_threads():
@@ -286,6 +304,13 @@ def _show(env: Env, source: StoreSource | None) -> int:
     if left:
         env.print(left)
     return app.return_code or os.EX_OK
+
+
+def _home(env: Env) -> HomeSource:
+    """All runs. What it loads is a good part of the time to the first paint of a run, which may never leave for it."""
+    from geode_tui.cli.home import StoreHome
+
+    return StoreHome(env)
 
 
 def _forget_terminal() -> None:

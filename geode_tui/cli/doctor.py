@@ -19,6 +19,7 @@ from geode_tui.cli.config import setting_rows
 from geode_tui.cli.env import Env
 from geode_tui.cli.models import looked_at
 from geode_tui.cli.routing import access_of, chosen
+from geode_tui.cli.trust import are_trusted, project_skills
 from geode_tui.paths import read_toml
 from geode_tui.providers.access import NoProvider
 from geode_tui.providers.registry import Choice
@@ -59,6 +60,8 @@ def _looked_at(env: Env) -> Iterator[Check]:
     yield from checks.settings(setting_rows(resolved), resolved.ignored, env.trouble)
     if not env.trouble:
         yield checks.trust(env.project.root, read_toml(env.project.settings_file), waits=resolved.untrusted)
+    skills = project_skills(env.project)
+    yield from checks.skills(env.project.skills, skills, trusted=are_trusted(env.folders, env.project, skills))
     yield from check_files.folders(env.folders)
     yield from check_files.themes(env.folders.themes, env.settings.theme)
     yield from checks.tools(shutil.which)

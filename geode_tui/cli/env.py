@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from geode_tui.cli.ancestors import ancestors
 from geode_tui.cli.errors import CliError
 from geode_tui.core.ids import BadId, check_id
 from geode_tui.core.settings import Resolved, Settings, SettingsError
@@ -134,16 +134,4 @@ def refuse_inside(environment: Mapping[str, str], what: str) -> None:
 
 
 def _ancestor_inside() -> bool:
-    import psutil
-
-    try:
-        parents = psutil.Process(os.getpid()).parents()
-    except psutil.Error:
-        return False
-    for parent in parents:
-        try:
-            if "GEODE_INSIDE_RUN" in parent.environ() or "geode_tui.cli.worker" in parent.cmdline():
-                return True
-        except (psutil.Error, OSError):
-            continue
-    return False
+    return any("GEODE_INSIDE_RUN" in one.variables or "geode_tui.cli.worker" in one.words for one in ancestors())

@@ -102,13 +102,13 @@ def context(
     session: str,
     /,
     *,
-    round: Annotated[int | None, Parameter(help="as of this round of the last turn")] = None,  # noqa: A002
+    round: Annotated[str, Parameter(help="as of round 7, or 2.7: round 7 of turn 2")] = "",  # noqa: A002
     json: Json = False,
 ) -> int:
     """The gauge's figures and the block table."""
     from geode_tui.cli import reports
 
-    return reports.context(_env(), session, round_=round, json=json)
+    return reports.context(_env(), session, at=round, json=json)
 
 
 @app.command
@@ -180,6 +180,53 @@ def budget(
 
 
 @app.command
+def compact(
+    session: str,
+    /,
+    *,
+    keep: Annotated[int | None, Parameter(help="newest messages that stay, 1 to 1000")] = None,
+    focus: Annotated[str, Parameter(help="what the summary must not miss")] = "",
+    prune: Annotated[bool, Parameter(negative="", help="no summary: the older messages are left out")] = False,
+    dry_run: Annotated[bool, Parameter(negative="", help="say what would be done, and do nothing")] = False,
+    json: Json = False,
+) -> int:
+    """Replace the older part of what the model is sent by a summary."""
+    from geode_tui.cli.compacting import compact as compact_session
+
+    return compact_session(_env(), session, keep=keep, focus=focus, prune=prune, dry_run=dry_run, json=json)
+
+
+@app.command
+def undo(session: str, /, *, json: Json = False) -> int:
+    """Take back the last change of what the model is sent."""
+    from geode_tui.cli.compacting import step
+
+    return step(_env(), session, cmd.Undo(), "undo", json=json)
+
+
+@app.command
+def redo(session: str, /, *, json: Json = False) -> int:
+    """Make what an undo took back hold again."""
+    from geode_tui.cli.compacting import step
+
+    return step(_env(), session, cmd.Redo(), "redo", json=json)
+
+
+@app.command
+def fork(
+    session: str,
+    at: Annotated[str, Parameter(help="7, or 2.7 for round 7 of turn 2; the newest that has ended without one")] = "",
+    /,
+    *,
+    json: Json = False,
+) -> int:
+    """Another session that goes on from a round of this one; this one stays as it is."""
+    from geode_tui.cli.forking import fork as fork_session
+
+    return fork_session(_env(), session, at, json=json)
+
+
+@app.command
 def screenshot(
     session: Session = None,
     /,
@@ -206,6 +253,14 @@ def doctor(*, json: Json = False) -> int:
     return look(Path.cwd(), os.environ, json=json)
 
 
+@app.command
+def hooks(*, json: Json = False) -> int:
+    """Hooks, observers, middleware and skills: what is registered, from where, and whether anything calls it."""
+    from geode_tui.cli.hooks import hooks as show
+
+    return show(_env(), json=json)
+
+
 settings_app = App(name="config", help="Every setting with its value, its default and where the value came from.")
 app.command(settings_app)
 
@@ -228,7 +283,7 @@ def config_set(key: str, value: str, /) -> int:
 
 @app.command
 def trust(path: Path | None = None, /) -> int:
-    """Let the settings of a project's folder count as they are now."""
+    """Let the settings and skills of a project's folder count as they are now."""
     from geode_tui.cli.trust import trust as trust_folder
 
     return trust_folder(_env(), path)

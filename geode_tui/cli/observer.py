@@ -53,6 +53,7 @@ def resume_point(state: RunState) -> ResumePoint:
         open_llm_calls=tuple((c.call_id, c.attempt, c.purpose, c.model) for c in state.open_calls.values()),
         open_processes=tuple((t.call_id, _mark(t)) for t in running),
         open_approvals=tuple((a.approval_id, a.call_id, a.tool) for a in state.approvals.values()),
+        open_maintenance=state.maintenance is not None,
     )
 
 

@@ -13,7 +13,7 @@ from geode_tui.cli.env import Env
 from geode_tui.log.rows import MessageRow
 from geode_tui.tui.arguments import readable
 from geode_tui.tui.keys import letter
-from geode_tui.tui.slash import COMMANDS, Local, Order, Wrong, parse
+from geode_tui.tui.slash import COMMANDS, WINDOW_KINDS, Local, Order, Wrong, parse
 from geode_tui.tui.source import RunSource, SourceError
 from geode_tui.view import spoken
 from geode_tui.view.cost import cost_lines
@@ -28,8 +28,8 @@ REMEMBERED = 1_000
 """Messages that are known to have been told: one is told once, when it is whole."""
 SETTLE_S = 0.5
 """An answer that was typed before the question could be read is not taken."""
-NOT_HERE = frozenset({"theme", "language", "middle", "zoom"})
-"""Commands about how a screen looks."""
+NOT_HERE = frozenset({"theme", "language", "middle", "zoom", "fork"})
+"""Commands about what is shown on a screen."""
 KEYS = {alias: key for key in spoken.CHOICES for alias in letter(key).split(",")}
 
 
@@ -237,8 +237,12 @@ class PlainRun:
         running = self._now is not None and self._now.state.turn_open
         if order.kind == "interrupt":
             self._interrupt()
-        elif self._send(order.kind, order.payload) and order.kind == "submit":
+        elif not self._send(order.kind, order.payload):
+            return
+        elif order.kind == "submit":
             self._say("composer.queued" if running else "composer.starting")
+        elif running and order.kind in WINDOW_KINDS:
+            self._say("outcome.next_round", kind=self._strings.t(f"command.{order.kind}"))
 
     def _local(self, local: Local) -> None:
         if local.name == "quit":

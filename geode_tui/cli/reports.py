@@ -15,10 +15,13 @@ from geode_tui.cli.env import Env
 from geode_tui.cli.errors import CliError
 from geode_tui.cli.lines import event_object
 from geode_tui.cli.months import is_month, month_cost
+from geode_tui.cli.rounds import Round, find_round
 from geode_tui.cli.routing import chosen
 from geode_tui.core import format as fmt
+from geode_tui.core.events import LlmCallEnded, event_name
 from geode_tui.core.strings import Strings
 from geode_tui.core.text import clean_line
+from geode_tui.log.browse import EventQuery, every
 from geode_tui.log.commands import pending
 from geode_tui.log.lease import lock_path, probe, worker_pids
 from geode_tui.log.transcript import Transcript
@@ -31,6 +34,7 @@ from geode_tui.view.follow import state_at
 from geode_tui.view.gauge import context_line, context_lines, kind_name
 from geode_tui.view.selectors import run_status, state_line
 from geode_tui.view.state import RunState
+from geode_tui.view.window_notes import view_line
 
 MOST_BLOCKS = 20
 """Blocks that are listed for a person; ``--json`` has all."""
@@ -123,17 +127,19 @@ def _overview(env: Env, *, json: bool) -> int:
     return 0
 
 
-def context(env: Env, session: str, *, round_: int | None, json: bool) -> int:
-    """The gauge's figures and the block table, now or as of a round."""
+def context(env: Env, session: str, *, at: str, json: bool) -> int:
+    """The gauge's figures and the block table, now or as of round ``at``."""
     transcript = env.transcript()
     state, number = _state(env, transcript, session)
-    if round_ is not None:
-        state = _as_of_round(transcript, state, number, round_)
-    table = block_table(BlockReader().read(transcript, state.session_id), state)
+    if at:
+        state = _as_of_round(transcript, state, number, at)
+    read = BlockReader().read(transcript, state.session_id, state.view_version, state.newest_seq)
+    table = block_table(read, state)
     if json:
-        env.print_json(reports.context_report(state, table, round_))
+        env.print_json(reports.context_report(state, table))
         return 0
     _print_pairs(env, context_lines(state, env.strings))
+    env.print(view_line(state.view_version, state.view_cause, table.rows, env.strings))
     if table.rows:
         env.print(f"{env.strings.t('blocks.title')}  {env.strings.t('blocks.largest')}")
     for row in table.rows[:MOST_BLOCKS]:
@@ -145,8 +151,11 @@ def _block_line(row: BlockRow, state: RunState, strings: Strings) -> str:
     used = state.context.used if state.context else 0
     share = fmt.percent_column(row.tokens, used) if row.state != "unsent" else "-"
     entry = row.entry
+    round_ = f"t{entry.turn} r{entry.round}" if entry and entry.message_id else "-"
     what = clean_line(f"{entry.name} {entry.detail}".strip(), 60) if entry else ""
-    round_ = f"t{entry.turn} r{entry.round}" if entry else "-"
+    if entry and entry.hidden:
+        part = entry.hidden
+        what = strings.t("blocks.of_messages", first=part.first, upto=part.upto, n=part.count)
     kind = kind_name(row.kind, strings)
     return (
         f"{fmt.tokens(row.tokens):>8} {share:>6}  {round_:<8} {kind:<10} {strings.t(f'blocks.{row.state}'):<10} {what}"
@@ -160,22 +169,20 @@ def _print_pairs(env: Env, pairs: Sequence[tuple[str, str]]) -> None:
         env.print(f"{pad(name, width)}  {figure}" if name and figure else name or figure)
 
 
-def _as_of_round(transcript: Transcript, state: RunState, number: int, round_: int) -> RunState:
-    """The state right after round ``round_`` of the session's last turn."""
-    at = last = 0
-    while True:
-        rows = transcript.events(number, last)
-        for row in rows:
-            last = row.id
-            if row.turn == state.turn and row.round == round_ and row.event == "llm_call_ended":
-                at = row.id
-        if len(rows) < 1_000:
-            break
-    if not at:
-        raise CliError(f"there is no round {round_} in the last turn of {state.session_id}")
-    then = state_at(transcript, number, at)
+def _as_of_round(transcript: Transcript, state: RunState, number: int, at: str) -> RunState:
+    """The state right after the answer of a round, as a person names it. Raises `CliError`."""
+    answers: dict[Round, int] = {}
+    for page in every(transcript.db, number, EventQuery(only=frozenset({event_name(LlmCallEnded)}))):
+        for row in page:
+            if msgspec.json.decode(row.payload, type=_Purpose).purpose == "turn":
+                answers[row.turn, row.round] = row.id
+    then = state_at(transcript, number, answers[find_round(at, sorted(answers), state.session_id)])
     then.session_id = state.session_id
     return then
+
+
+class _Purpose(msgspec.Struct, frozen=True):
+    purpose: str
 
 
 def cost(env: Env, session: str | None, *, month: str | None, json: bool) -> int:

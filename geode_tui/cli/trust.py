@@ -1,4 +1,4 @@
-"""`trust`: the person's word that a folder's settings may count."""
+"""`trust`: the person's word that a folder's settings and skills may count."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from geode_tui.cli.errors import CliError
 from geode_tui.core.settings import GUARDED, SettingsError, flatten, guarded_hash
 from geode_tui.log.store import private_folder, write_private
 from geode_tui.paths import Project, UserFolders, home_of, project_at, read_toml, trusted_hashes
+from geode_tui.runtime.skills import Skills, read_skills
 
 
 class Guarded(msgspec.Struct, frozen=True):
@@ -32,26 +33,62 @@ def guarded(project: Project) -> Guarded:
 
 def give_trust(folders: UserFolders, project: Project, settings: Guarded) -> None:
     """Trust ``settings`` in the project's folder: keyed by real path and their hash. Raises `StoreError`."""
-    trusted = {**trusted_hashes(folders), str(project.root): settings.hash}
+    _keep(folders, str(project.root), settings.hash)
+
+
+def trust_skills(folders: UserFolders, project: Project, skills: Skills) -> None:
+    """Trust a project's skills as they are now. Raises `StoreError`."""
+    _keep(folders, str(project.skills), skills.mark)
+
+
+def _keep(folders: UserFolders, key: str, mark: str) -> None:
     private_folder(folders.trust_file.parent)
-    write_private(folders.trust_file, msgspec.json.encode(trusted))
+    write_private(folders.trust_file, msgspec.json.encode({**trusted_hashes(folders), key: mark}))
+
+
+def project_skills(project: Project) -> Skills:
+    """The project's skills, trusted or not. Runs in the home folder have none: its ``.geode`` is another program's."""
+    return Skills() if project.at_home else read_skills(project.geode)
+
+
+def are_trusted(folders: UserFolders, project: Project, skills: Skills) -> bool:
+    """Whether the person has trusted these very skills. Where there are none there is nothing to trust."""
+    return not skills.found or trusted_hashes(folders).get(str(project.skills)) == skills.mark
+
+
+def usable_skills(folders: UserFolders, project: Project) -> tuple[Skills, tuple[str, ...]]:
+    """The skills that a run may use, and one line for what it may not."""
+    skills = project_skills(project)
+    if are_trusted(folders, project, skills):
+        return skills, ()
+    return Skills(), (ignored_skills(project),)
+
+
+def ignored_skills(project: Project) -> str:
+    """Says that a project's skills do not count, and what would make them."""
+    return f"skills in {project.skills} are ignored until you trust them: geode-tui trust"
 
 
 def trust(env: Env, path: Path | None) -> int:
-    """Trust the project's guarded settings as they are now. Raises `CliError`."""
+    """Trust the project's guarded settings and its skills as they are now. Raises `CliError`."""
     refuse_inside(env.environment, "trust")
     project = (
         env.project if path is None else project_at(path.resolve(), home_of(env.environment), env.folders.home_runs)
     )
     if not project.root.is_dir():
         raise CliError(f"{project.root} is no folder")
-    settings = guarded(project)
-    if not settings.hash:
+    settings, skills = guarded(project), project_skills(project)
+    if not settings.hash and not skills.found:
         env.print(f"{project.root} sets nothing that needs your trust")
         return 0
-    give_trust(env.folders, project, settings)
+    if settings.hash:
+        give_trust(env.folders, project, settings)
+    if skills.found:
+        trust_skills(env.folders, project, skills)
     env.print(f"trusted: {project.root}")
     for key, value in settings.values:
         env.print(f"  {key} = {value}")
+    for skill in skills.found:
+        env.print(f"  skill {skill.name}: {skill.description}")
     env.print("a change of these asks again")
     return 0

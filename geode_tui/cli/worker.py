@@ -15,15 +15,16 @@ from pathlib import Path
 
 import msgspec
 
+from geode_tui.cli.counting import counter_of
 from geode_tui.cli.env import Env
 from geode_tui.cli.errors import CliError
 from geode_tui.cli.observer import FoldObserver, resume_point
 from geode_tui.cli.routing import open_route, switched
-from geode_tui.context.estimate import vocabulary_of
+from geode_tui.cli.trust import usable_skills
+from geode_tui.context.offload import RECALL
 from geode_tui.core.ids import check_id
 from geode_tui.core.limits import RunOptions
 from geode_tui.core.text import SECRET_ENV, clean_line
-from geode_tui.core.tokens import ScriptCounter, TokenCounter, VocabularyError, load_vocabulary
 from geode_tui.log import commands as cmd
 from geode_tui.log import ledger
 from geode_tui.log.lease import Held, Lease, LeaseNote, lock_path
@@ -32,14 +33,19 @@ from geode_tui.log.transcript import Transcript
 from geode_tui.log.writer import Fenced, Writer
 from geode_tui.paths import Project, home_of, project_at, user_folders
 from geode_tui.providers.access import NoProvider
-from geode_tui.routes.catalog import Route
 from geode_tui.runtime.clock import SystemClock
+from geode_tui.runtime.hooks import Hooks
 from geode_tui.runtime.inbox import Inbox
 from geode_tui.runtime.journal import Journal, Probe, no_probe
+from geode_tui.runtime.middleware import Middleware
+from geode_tui.runtime.observers import Observers
 from geode_tui.runtime.opened import OpenedRoute, RouteOpener
 from geode_tui.runtime.session import Session
+from geode_tui.runtime.skills import Skills
+from geode_tui.runtime.tools import skill
 from geode_tui.runtime.tools.base import Tool, ToolContext
 from geode_tui.runtime.tools.processes import kill_group
+from geode_tui.runtime.tools.recall import recall_tool
 from geode_tui.runtime.tools.registry import builtin_tools
 from geode_tui.runtime.worker import LEAVE_S, Worker
 from geode_tui.view.follow import state_at
@@ -138,8 +144,9 @@ async def _serve(env: Env, session_id: str, log_file: str, probe: Probe, leave_s
     lease.write(LeaseNote(pid, started, writer.epoch))
     state = state_at(transcript, writer.number)
     point = resume_point(state)
-    journal = Journal(writer, clock, FoldObserver(state), probe)
-    counter = await asyncio.to_thread(_counter, opened.route)
+    journal = Journal(writer, clock, FoldObserver(state), probe, Observers(env.redact))
+    counter = await asyncio.to_thread(counter_of, opened.route)
+    skills, untrusted = usable_skills(env.folders, env.project)
     session = Session(
         session_id=session_id,
         journal=journal,
@@ -148,12 +155,14 @@ async def _serve(env: Env, session_id: str, log_file: str, probe: Probe, leave_s
         options=options,
         route=opened.route,
         provider=opened.provider,
-        tools=_tools(env),
+        tools=offered_tools(env, skills, session_id),
         context=_context(env, session_id),
         point=point,
         counter=counter,
     )
+    session.hooks, session.middleware = Hooks(env.redact), Middleware(env.redact)
     session.cache.diagnosed = opened.diagnosed
+    session.bounds = env.settings.result_bounds()
     session.on_paid = _ledger(env)
     session.open_route = _opener(env, session)
     worker = Worker(
@@ -163,7 +172,7 @@ async def _serve(env: Env, session_id: str, log_file: str, probe: Probe, leave_s
         point,
         pid=pid,
         title=title,
-        ignored_settings=env.resolved.ignored,
+        ignored_settings=(*env.resolved.ignored, *untrusted),
         end_group=kill_group,
         redact=env.redact,
         log_file=log_file,
@@ -195,8 +204,11 @@ def _options(transcript: Transcript, inbox: Inbox, session_id: str) -> tuple[Run
     if row is not None:
         return msgspec.json.decode(row.options, type=RunOptions), ""
     for waiting in inbox.waiting():
-        if isinstance(waiting.body, cmd.Submit) and waiting.body.options is not None:
-            return waiting.body.options, waiting.body.text
+        match waiting.body:
+            case cmd.Submit(text=text, options=RunOptions() as options):
+                return options, text
+            case cmd.Fork(parent=parent) if (copied := transcript.session(parent)) is not None:
+                return msgspec.json.decode(copied.options, type=RunOptions), f"fork of {copied.title}"
     raise CliError(f"there is no session {session_id} and no command that starts it")
 
 
@@ -205,12 +217,15 @@ def _title(env: Env, transcript: Transcript, session_id: str, prompt: str) -> st
     return row.title if row is not None else clean_line(env.redact(prompt), TITLE_CHARS)
 
 
-def _tools(env: Env) -> dict[str, Tool]:
-    """The tools that the settings leave: all that are allowed, less those that are denied."""
+def offered_tools(env: Env, skills: Skills, session_id: str) -> dict[str, Tool]:
+    """The tools that the settings leave: all that are allowed, less those that are denied; trusted skills have one."""
     wanted = env.settings.tools
+    tools = {**builtin_tools(), RECALL: recall_tool(env.project.geode, session_id)}
+    if skills.found:
+        tools[skill.NAME] = skill.use_skill_tool(skills.found)
     return {
         name: tool
-        for name, tool in builtin_tools().items()
+        for name, tool in tools.items()
         if (not wanted.allow or name in wanted.allow) and name not in wanted.deny
     }
 
@@ -226,18 +241,6 @@ def _context(env: Env, session_id: str) -> ToolContext:
         deadline_s=MAX_CALL_S,
         secret_names=tuple(name for name in env.environment if SECRET_ENV.search(name)),
     )
-
-
-def _counter(route: Route) -> TokenCounter:
-    """Counts the tokens of what is sent on ``route``; by script where its vocabulary cannot be loaded."""
-    name, _ = vocabulary_of(route)
-    if name is None:
-        return ScriptCounter()
-    try:
-        return load_vocabulary(name)
-    except VocabularyError as error:
-        _log.warning("%s; tokens are estimated by their script", error)
-        return ScriptCounter()
 
 
 def _opener(env: Env, session: Session) -> RouteOpener:

@@ -13,9 +13,10 @@ import msgspec
 
 from geode_tui.context.calibration import Calibration, Kinship
 from geode_tui.context.loads import NOTHING, Category, Load, block_load, load, message_loads, minus, plus, total
-from geode_tui.context.sums import Sums
+from geode_tui.context.sums import Joined, Sums
 from geode_tui.core.events import ContextFigures, Measured
 from geode_tui.core.messages import Block, Message, ThinkingBlock
+from geode_tui.core.native import compacts, still_read
 from geode_tui.core.tokens import ScriptCounter, TokenCounter, VocabularyName
 from geode_tui.core.tools import ToolSpec
 from geode_tui.core.usage import Usage
@@ -122,7 +123,8 @@ def message_parts(message: Message, counter: TokenCounter | None = None) -> dict
 
 class Anchor(msgspec.Struct, frozen=True):
     """The provider's own count of a prompt, and what that prompt held. ``messages`` is how many it had, the first of
-    ``sums``.
+    ``sums``; ``prefix`` is what stood before them. ``cleared`` are tokens of them that the provider took off the prompt
+    by itself and did not count.
     """
 
     tokens: int
@@ -130,6 +132,8 @@ class Anchor(msgspec.Struct, frozen=True):
     messages: int
     view: int
     sums: Sums
+    prefix: Prefix = Prefix()
+    cleared: int = 0
 
 
 class _Counted(msgspec.Struct, frozen=True):
@@ -171,6 +175,9 @@ class PromptMeter:
             Its estimated tokens.
         """
         added = self._sums.append(message, self.counter, summary=summary)
+        if compacts(message):
+            # What was counted before says nothing of what is read now.
+            self._anchors, self._answers = {}, {}
         calibration = self.calibration(route)
         tokens = calibration.tokens(added, tiles=_tiles(route))
         if counted is not None and route is not None and counted >= _PLAUSIBLE_SHARE * tokens:
@@ -180,6 +187,30 @@ class PromptMeter:
             self._answers[route.key] = _Counted(plus(before.load, added), before.tokens + counted)
             return counted
         return round(tokens)
+
+    def append_compacted(
+        self, message: Message, tokens: int, counted: int | None, route: Route, prefix: Prefix
+    ) -> None:
+        """Count in an answer in which its provider compacted the conversation.
+
+        Args:
+            message: In the form in which it will be sent.
+            tokens: The prompt it was written on, as the provider counted it: it held the compaction in place of the
+                conversation. 0 where nothing was written on it yet.
+            counted: As in `append`; the compaction is not part of it.
+            route: Where the answer came from.
+            prefix: What stands before the conversation.
+        """
+        self.append(message, route=route)
+        if not plausible(tokens, route):
+            return
+        compaction = block_load(still_read(message).blocks[0], self.counter)[1]
+        self._anchors[route.key, prefix.digest] = Anchor(
+            tokens, compaction, self.messages - 1, self._view, self._sums, prefix
+        )
+        if counted is not None:
+            rest = minus(total(self._sums.parts(route).values()), compaction)
+            self._answers[route.key] = _Counted(rest, counted)
 
     def retake(self, messages: Iterable[Message]) -> None:
         """The conversation is these messages now: another view of it, or the form another route is sent.
@@ -199,8 +230,9 @@ class PromptMeter:
         return made
 
     # -- what the provider said -------------------------------------------------------------------------------------
-    def confirm(self, tokens: int, messages: int, route: Route, prefix: Prefix) -> bool:
-        """The provider counted ``tokens`` for ``prefix`` and the first ``messages`` messages.
+    def confirm(self, tokens: int, messages: int, route: Route, prefix: Prefix, cleared: int = 0) -> bool:
+        """The provider counted ``tokens`` for ``prefix`` and the first ``messages`` messages, after it had taken
+        ``cleared`` tokens off them.
 
         False, and nothing learned, where that cannot be: nothing at all, or more than the window holds.
         """
@@ -209,11 +241,12 @@ class PromptMeter:
         now = minus(total(self._sums.parts(route).values()), total(self._sums.since(messages).values()))
         before = self._anchors.get((route.key, prefix.digest))
         if before is not None:
-            self._learn_growth(route, before, now, tokens, messages)
+            self._learn_growth(route, before, now, tokens + cleared, messages)
         elif prefix.tokens:
             whole = plus(now, load(text=prefix.tokens))
-            self._learn(route, whole, tokens, _WHOLE_DEVIATION)
-        self._anchors[route.key, prefix.digest] = Anchor(tokens, now, messages, self._view, self._sums)
+            self._learn(route, whole, tokens + cleared, _WHOLE_DEVIATION)
+        self._anchors.pop((route.key, prefix.digest), None)
+        self._anchors[route.key, prefix.digest] = Anchor(tokens, now, messages, self._view, self._sums, prefix, cleared)
         self._answers = {}
         return True
 
@@ -221,8 +254,9 @@ class PromptMeter:
         """Learn from what was added between two prompts, where nothing was taken off."""
         answers = self._answers.get(route.key, _Counted())
         grown = minus(minus(now, before.load), answers.load)
-        if min(grown) >= 0 and any(grown) and tokens > before.tokens:
-            more = tokens - before.tokens - answers.tokens
+        counted = before.tokens + before.cleared
+        if min(grown) >= 0 and any(grown) and tokens > counted:
+            more = tokens - counted - answers.tokens
             if before.view == self._view:
                 self._credit(route, before.messages, messages, more, grown)
             self._learn(route, grown, more, _GROWTH_DEVIATION)
@@ -259,8 +293,17 @@ class PromptMeter:
 
     # -- figures ----------------------------------------------------------------------------------------------------
     def anchor(self, route: Route, prefix: Prefix) -> Anchor | None:
-        """The last confirmed figure that is good for such a request."""
-        return self._anchors.get((route.key, prefix.digest))
+        """The last confirmed figure that is good for such a request: one with the same prefix, else the newest whose
+        prefix is known, with the difference between the two (a tool more, another date).
+        """
+        same = self._anchors.get((route.key, prefix.digest))
+        if same is not None or not prefix.tokens:
+            return same
+        for (key, _), anchor in reversed(self._anchors.items()):
+            if key == route.key and anchor.prefix.tokens:
+                more = self.calibration(route).tokens(load(text=prefix.tokens - anchor.prefix.tokens))
+                return msgspec.structs.replace(anchor, tokens=max(1, anchor.tokens + round(more)))
+        return None
 
     def figures(self, route: Route, budget: Budget, prefix: Prefix, *, simulated: bool) -> ContextFigures:
         """The gauge for the next request."""
@@ -282,21 +325,46 @@ class PromptMeter:
             return figures(sum(parts.values()), parts, route, budget, measured, simulated=simulated, margin=margin)
         change = minus(total(loads.values()), anchor.load)
         answers = self._answers.get(route.key, _Counted())
-        used = anchor.tokens + answers.tokens + calibration.tokens(minus(change, answers.load), tiles=tiles)
+        joined = calibration.tokens(minus(change, answers.load), tiles=tiles)
+        if joined < 0:
+            # What left may be what the provider did not count any more.
+            joined = min(0.0, joined + anchor.cleared)
+        used = anchor.tokens + answers.tokens + joined
         if anchor.view != self._view:
-            used += self._known_better(anchor, route)
-        same = anchor.view == self._view and anchor.messages == len(self._sums)
+            used = self._after_change(anchor, route, used, sum(parts.values()), prefix)
+        exact = (route.key, prefix.digest) in self._anchors
+        same = exact and anchor.view == self._view and anchor.messages == len(self._sums)
         return figures(
             max(1, round(used)), parts, route, budget, "confirmed" if same else "estimated", simulated=simulated
         )
 
-    def _known_better(self, anchor: Anchor, route: Route) -> float:
-        """By how much the messages that left since ``anchor`` took less room than their texts let expect: how much
-        they took was seen when they joined.
+    def _after_change(self, anchor: Anchor, route: Route, used: float, whole: int, prefix: Prefix) -> float:
+        """The size of another view than the one that was confirmed: by what left it since, and by what is there now.
+
+        The first is ``used`` with what is known of the messages that left, the second ``whole`` with what is known of
+        those that stay: how much they took was seen when they joined. What the provider adds by itself is in the first
+        only, so the second counts where it is more: each is as uncertain as what is not known in it, and where most of
+        a conversation left, what is there now says more.
         """
         calibration, tiles = self.calibration(route), _tiles(route)
-        known = (joined for joined in anchor.sums.without(self._sums, anchor.messages) if route.key in joined.counted)
-        return sum(calibration.tokens(joined.load, tiles=tiles) - joined.counted[route.key] for joined in known)
+
+        def of(joined: Iterable[Joined]) -> tuple[float, float]:
+            """(tokens above what was counted, tokens that were not counted) of messages."""
+            above = unknown = 0.0
+            for each in joined:
+                tokens = calibration.tokens(each.load, tiles=tiles)
+                if route.key in each.counted:
+                    above += tokens - each.counted[route.key]
+                else:
+                    unknown += tokens
+            return above, unknown
+
+        more, gone = of(anchor.sums.without(self._sums, anchor.messages))
+        less, stays = of(anchor.sums.within(self._sums, anchor.messages))
+        stays += calibration.tokens(load(text=prefix.tokens))
+        by_what_left, by_what_is_there = used + more, whole - less
+        share = gone * gone / max(1.0, gone * gone + stays * stays)
+        return by_what_left + share * max(0.0, by_what_is_there - by_what_left)
 
     def least(self, route: Route, prefix: Prefix) -> int:
         """The fewest tokens that a prompt of the whole conversation can take, whatever its tokeniser: well under half

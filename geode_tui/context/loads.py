@@ -103,7 +103,7 @@ def block_load(block: Block, counter: TokenCounter) -> tuple[Category, Load]:
 def message_loads(message: Message, counter: TokenCounter, *, summary: bool = False) -> dict[Category, Load]:
     """Loads of a message by category; a ``summary`` stands for messages that are not sent any more."""
     made: dict[Category, Load] = {}
-    own = "summaries" if summary else "user"
+    own = "summaries" if summary or message.origin == "summary" else "user"
     for block in message.blocks:
         category, part = block_load(block, counter)
         if message.role == "user" and category == "agent":

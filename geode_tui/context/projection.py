@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import bisect
 
+from geode_tui.core.limits import MAX_RESULT_TOKENS
 from geode_tui.core.tokens import CHARS_PER_TOKEN, text_tokens
 from geode_tui.routes.budget import SMALL_WINDOW, result_share
 
-MAX_RESULT_TOKENS = 25_000
-"""The hard guard over any one result (RUNTIME.md 4.1, 4.8)."""
 NOTE_TOKENS = 40
 """Room for the note that says what is left out."""
 
 
-def result_limit(window: int) -> int:
-    """Tokens one result may take: on small windows a share of the window as well."""
-    return min(MAX_RESULT_TOKENS, result_share(window)) if window <= SMALL_WINDOW else MAX_RESULT_TOKENS
+def result_limit(window: int, most: int = MAX_RESULT_TOKENS) -> int | None:
+    """Tokens one result may take where it is not stored: ``most`` (0: any number), and on small windows a share of the
+    window as well. None where nothing limits it.
+    """
+    limits = [most] if most else []
+    if window <= SMALL_WINDOW:
+        limits.append(result_share(window))
+    return min(limits, default=None)
 
 
 def project(text: str, limit: int) -> str:

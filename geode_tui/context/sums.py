@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 import msgspec
 
 from geode_tui.context.loads import NOTHING, Category, Load, join, message_loads, minus, plus, total
-from geode_tui.core.messages import Message, OpaqueBlock
+from geode_tui.core.messages import Message
+from geode_tui.core.native import compacts, still_read
 from geode_tui.core.tokens import TokenCounter
 from geode_tui.routes.catalog import Route
 
@@ -24,7 +24,9 @@ def replays_past_thinking(route: Route) -> bool:
 
 
 class Joined(msgspec.Struct, frozen=True):
-    """A message of the conversation. ``counted`` are its tokens as providers counted them, by route."""
+    """A message of the conversation. ``loads`` are of what of it is read, ``counted`` are its tokens as providers
+    counted them, by route.
+    """
 
     message: Message
     loads: Mapping[Category, Load]
@@ -49,14 +51,13 @@ class Sums:
 
     def append(self, message: Message, counter: TokenCounter, *, summary: bool = False) -> Load:
         """Count a message in; returns what it adds."""
-        return self._take(Joined(message, message_loads(message, counter, summary=summary)))
+        return self._take(Joined(message, message_loads(still_read(message), counter, summary=summary)))
 
     def _take(self, joined: Joined) -> Load:
         message, loads = joined.message, joined.loads
         if message.role == "user":
             self._past_thinking, self._turn_thinking = plus(self._past_thinking, self._turn_thinking), NOTHING
-        if any(_compacts(block) for block in message.blocks):
-            # What stands before the provider's own compaction is kept and sent, and not read any more.
+        if compacts(message):
             self._parts, self._past_thinking, self._turn_thinking = {}, NOTHING, NOTHING
         if "thinking" in loads:
             self._turn_thinking = plus(self._turn_thinking, loads["thinking"])
@@ -93,12 +94,17 @@ class Sums:
         kept = {id(joined.message) for joined in other._joined}
         return (joined for joined in self._joined[:end] if id(joined.message) not in kept)
 
+    def within(self, other: Sums, end: int) -> Iterator[Joined]:
+        """Those of the first ``end`` messages that ``other`` has too, as it knows them."""
+        known = {id(joined.message): joined for joined in other._joined}
+        return (known[id(joined.message)] for joined in self._joined[:end] if id(joined.message) in known)
+
     def retaken(self, messages: Iterable[Message], counter: TokenCounter) -> Sums:
         """The sums of another view of the conversation. What is known of messages that stay goes with them."""
         known = {id(joined.message): joined for joined in self._joined}
         made = Sums()
         for message in messages:
-            made._take(known.get(id(message)) or Joined(message, message_loads(message, counter)))
+            made._take(known.get(id(message)) or Joined(message, message_loads(still_read(message), counter)))
         return made
 
     def copy(self) -> Sums:
@@ -107,14 +113,3 @@ class Sums:
         made._joined, made._parts = list(self._joined), dict(self._parts)
         made._past_thinking, made._turn_thinking = self._past_thinking, self._turn_thinking
         return made
-
-
-def _compacts(block: Any) -> bool:
-    """Whether ``block`` is a provider's compaction that succeeded: it has a text (RUNTIME.md 3.1)."""
-    if not isinstance(block, OpaqueBlock) or block.kind != "compaction":
-        return False
-    try:
-        content = msgspec.json.decode(block.raw).get("content")
-    except (msgspec.DecodeError, AttributeError):
-        return False
-    return isinstance(content, str) and bool(content)

@@ -10,6 +10,11 @@ Approve: TypeAlias = Literal["ask", "reads", "all"]
 """``ask``: every tool that reaches outside the conversation asks. ``reads``: reading inside the project is free, all
 else asks. ``all``: nothing asks."""
 
+OFFLOAD_THRESHOLD = 15_000
+"""Tokens of a result above which it is stored outside the context (RUNTIME.md 4.1)."""
+MAX_RESULT_TOKENS = 25_000
+"""Tokens of a result above which it is cut, where it is not stored: the hard guard (RUNTIME.md 4.1, 4.8)."""
+
 OnLimit: TypeAlias = Literal["ask", "wrap-up", "stop"]
 
 
@@ -20,6 +25,13 @@ class Limits(msgspec.Struct, frozen=True):
     time_budget_s: float = 0.0
     session_budget_s: float = 7_200.0
     cost_budget_micro: int = 0
+
+
+class ResultBounds(msgspec.Struct, frozen=True):
+    """What one tool result may take, tokens: above ``offload`` it is stored, above ``most`` cut; 0 is no such bound."""
+
+    offload: int = OFFLOAD_THRESHOLD
+    most: int = MAX_RESULT_TOKENS
 
 
 class RunOptions(msgspec.Struct, frozen=True):

@@ -11,8 +11,8 @@ from typing import Literal, TypeAlias
 import msgspec
 
 Role: TypeAlias = Literal["user", "assistant", "tool"]
-Origin: TypeAlias = Literal["user_input", "resume", "runtime", "agent", "tool", "import"]
-"""``runtime`` is a message of role ``user`` that the program wrote, not the person."""
+Origin: TypeAlias = Literal["user_input", "resume", "runtime", "summary", "agent", "tool", "import"]
+"""``runtime`` is a message that the program wrote, not the person; ``summary`` one that stands for earlier ones."""
 
 
 class TextBlock(msgspec.Struct, frozen=True, tag_field="type", tag="text", omit_defaults=True):

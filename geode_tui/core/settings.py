@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
-from geode_tui.core.limits import Approve, Limits, OnLimit
+from geode_tui.core.limits import MAX_RESULT_TOKENS, OFFLOAD_THRESHOLD, Approve, Limits, OnLimit, ResultBounds
 
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 Amount: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
@@ -38,6 +38,12 @@ class ToolSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
+
+
+class OffloadSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Results that are put into files: those above ``threshold`` tokens; 0 is none (RUNTIME.md 4.1)."""
+
+    threshold: Count = OFFLOAD_THRESHOLD
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -68,8 +74,11 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Overrides the window of the chosen route, tokens; 0 leaves what is known of it."""
     retry_for_s: Amount = 0.0
     """How long a provider's bad hour is waited out; 0: 30 minutes watched, 10 headless (RUNTIME.md 8.6)."""
+    max_tool_result_tokens: Count = MAX_RESULT_TOKENS
+    """What a result that is not put into a file may take, tokens; 0 is any number. A small window has its own bound."""
     limits: LimitSettings = LimitSettings()
     tools: ToolSettings = ToolSettings()
+    tool_offload: OffloadSettings = OffloadSettings()
 
     def run_limits(self) -> Limits:
         """The limits as a run takes them."""
@@ -77,6 +86,13 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             self.limits.rounds, self.limits.time_s, self.limits.session_s, round(self.limits.cost_usd * 1_000_000)
         )
 
+    def result_bounds(self) -> ResultBounds:
+        """What one tool result may take."""
+        return ResultBounds(self.tool_offload.threshold, self.max_tool_result_tokens)
+
+
+ALIASES = {"tool_offload_threshold": "tool_offload.threshold"}
+"""Other names of settings (RUNTIME.md 4.1)."""
 
 GUARDED = ("approve", "tools", "limits", "context_window", "local_url")
 """Settings that a project's file may only use in a trusted folder."""
@@ -151,7 +167,7 @@ def resolve(layers: tuple[Layer, ...], *, untrusted: str = "", project: str = ""
     ignored: list[str] = []
     waits = False
     for layer in layers:
-        for key, value in flatten(layer.values).items():
+        for key, value in _by_their_names(layer).items():
             if untrusted and layer.name == untrusted and key.split(".")[0] in GUARDED:
                 ignored.append(f"{key} in {layer.name} is ignored until you trust this folder: geode-tui trust")
                 waits = True
@@ -163,6 +179,17 @@ def resolve(layers: tuple[Layer, ...], *, untrusted: str = "", project: str = ""
             merged[key] = value
             origins[key] = layer.name
     return Resolved(_convert("the settings", _nest(merged)), origins, tuple(ignored), waits)
+
+
+def _by_their_names(layer: Layer) -> dict[str, Any]:
+    """The layer's values by dotted key, other names replaced. Raises `SettingsError` where both names are used."""
+    flat = flatten(layer.values)
+    for other, key in ALIASES.items():
+        if other in flat:
+            if key in flat:
+                raise SettingsError(f"{layer.name}: {other} and {key} are one setting: leave one of them out")
+            flat[key] = flat.pop(other)
+    return flat
 
 
 def from_environment(environment: Mapping[str, str]) -> Layer:

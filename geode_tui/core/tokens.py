@@ -33,7 +33,7 @@ _HASHES: dict[str, str] = {
     "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
 }
 """SHA-256 of the official files, as tiktoken itself checks them."""
-_WIDE = re.compile("[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]")
+_WIDE = re.compile("[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]+")
 
 
 class TokenCounter(Protocol):
@@ -48,7 +48,7 @@ class TokenCounter(Protocol):
 
 def text_tokens(text: str) -> int:
     """Tokens by script: one for a CJK or Hangul syllable, four characters of the rest for one (RUNTIME.md 1.6)."""
-    wide = 0 if text.isascii() else len(_WIDE.findall(text))
+    wide = 0 if text.isascii() else sum(map(len, _WIDE.findall(text)))
     return wide + -(-(len(text) - wide) // CHARS_PER_TOKEN)
 
 

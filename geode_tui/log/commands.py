@@ -13,7 +13,7 @@ from geode_tui.core.text import scrub
 from geode_tui.log.rows import PendingCommand
 from geode_tui.log.store import fetch
 
-IDEMPOTENT = frozenset({"interrupt", "budget", "resume", "retry", "model"})
+IDEMPOTENT = frozenset({"interrupt", "budget", "resume", "retry", "model", "compact", "undo", "redo", "fork"})
 """Kinds that a worker may take up again after the one that claimed them died."""
 
 
@@ -65,7 +65,35 @@ class Model(msgspec.Struct, frozen=True, tag_field="kind", tag="model"):
     effort: str = ""
 
 
-Command: TypeAlias = Submit | Interrupt | Decide | Budget | Resume | Retry | Model
+class Compact(msgspec.Struct, frozen=True, tag_field="kind", tag="compact"):
+    """Replace the older part of what the model is sent by a summary, or with ``prune`` leave it out. ``keep`` are the
+    newest messages that stay (0: the default), ``focus`` is what the summary must not miss.
+    """
+
+    keep: int = 0
+    focus: str = ""
+    prune: bool = False
+
+
+class Undo(msgspec.Struct, frozen=True, tag_field="kind", tag="undo"):
+    """Take back the last change of what the model is sent."""
+
+
+class Redo(msgspec.Struct, frozen=True, tag_field="kind", tag="redo"):
+    """Make what an undo took back hold again."""
+
+
+class Fork(msgspec.Struct, frozen=True, tag_field="kind", tag="fork"):
+    """Begin this session as a copy of ``parent`` as it stood when its round ``round`` of turn ``turn`` had ended; 0 is
+    the newest.
+    """
+
+    parent: str
+    turn: int = 0
+    round: int = 0
+
+
+Command: TypeAlias = Submit | Interrupt | Decide | Budget | Resume | Retry | Model | Compact | Undo | Redo | Fork
 
 
 def decode(kind: str, payload: str) -> Command:

@@ -9,7 +9,6 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -231,7 +230,7 @@ def fetch_one(db: apsw.Connection, query: str, bindings: tuple[Any, ...] = ()) -
 @functools.cache
 def migrations() -> tuple[tuple[int, str], ...]:
     """The numbered migrations: ``((1, sql), ...)`` in order."""
-    files = (f for f in resources.files("geode_tui.log.schema").iterdir() if f.name.endswith(".sql"))
+    files = (Path(__file__).parent / "schema").glob("*.sql")
     return tuple(sorted((int(f.name.split("_", 1)[0]), f.read_text(encoding="utf-8")) for f in files))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from geode_tui.core.events import EventRow
+from geode_tui.core.events import EventRow, ToolApprovalRequested, event_name
 from geode_tui.core.messages import Block, Message, TextBlock, ThinkingBlock, decode_blocks
 from geode_tui.log import blobs
 from geode_tui.log.rows import MessageRow, SessionRow, StoredMessage
@@ -124,6 +124,16 @@ class Transcript:
         query = f"SELECT {_COLUMNS} FROM messages WHERE session_id=? AND role='tool' AND tool_call_id=?"
         found = fetch_one(self.db, query, (session_id, call_id))
         return None if found is None else _row(found)
+
+    def asked_arguments(self, session_id: str, call_id: str) -> str | None:
+        """The arguments that a call's approval was asked for, where they are others than the model's."""
+        query = (
+            "SELECT payload ->> 'arguments' FROM events"
+            " WHERE session=(SELECT id FROM sessions WHERE session_id=?) AND event=? AND payload ->> 'call_id'=?"
+            " ORDER BY id DESC LIMIT 1"
+        )
+        found = fetch_one(self.db, query, (session_id, event_name(ToolApprovalRequested), call_id))
+        return None if found is None or found[0] is None else blobs.load_text(self.geode, found[0])
 
     def _stored(self, found: Any) -> StoredMessage:
         row, content = _row(found[:-1]), found[-1]

@@ -56,7 +56,9 @@ class Tx:
     """An open write transaction. Every event is stamped with ``now`` and with the position given at its making."""
 
     def __init__(self, writer: Writer, now: float, turn: int, round_: int) -> None:
-        self._db = writer.db
+        self.db = self._db = writer.db
+        self.geode = writer.geode
+        self.session_number = writer.number
         self._writer = writer
         self.now = now
         self.turn = turn

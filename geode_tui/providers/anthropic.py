@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from geode_tui.providers.anthropic_edits import betas_for
 from geode_tui.providers.anthropic_request import PROVIDER, encode_request
 from geode_tui.providers.anthropic_stream import Assembly
 from geode_tui.providers.base import Request
@@ -65,7 +66,7 @@ class AnthropicProvider(WireProvider["AsyncAnthropic"]):
     def _headers(self, client: AsyncAnthropic, request: Request) -> Mapping[str, str]:
         # The SDK takes headers from the environment too; betas that stand there are added to, not replaced.
         given = client.default_headers.get(_BETA)
-        betas = [*(given.split(",") if isinstance(given, str) else ()), *request.betas]
+        betas = [*(given.split(",") if isinstance(given, str) else ()), *betas_for(request), *request.betas]
         merged = ",".join(dict.fromkeys(beta.strip() for beta in betas if beta.strip()))
         return {_BETA: merged} if merged else {}
 

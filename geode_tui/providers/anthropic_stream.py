@@ -13,9 +13,10 @@ from typing import Any
 from geode_tui.core.messages import Block, OpaqueBlock, TextBlock, ThinkingBlock, ToolCallBlock
 from geode_tui.core.text import scrub
 from geode_tui.core.usage import Usage
+from geode_tui.providers.anthropic_edits import cleared_in
 from geode_tui.providers.anthropic_request import PROVIDER
 from geode_tui.providers.anthropic_usage import by_iteration, usage_of
-from geode_tui.providers.base import CacheMiss, Delta, Finished, Opened, Progress, StreamEvent
+from geode_tui.providers.base import CacheMiss, Cleared, Delta, Finished, Opened, Progress, StreamEvent
 from geode_tui.providers.codec import checked, cut_short, exact, index_in, object_in, text_in
 from geode_tui.providers.errors import MalformedEvent
 from geode_tui.providers.usage_report import merge_usage, part, tokens
@@ -95,6 +96,7 @@ class Assembly:
         self._id = ""
         self._model = ""
         self._cache_miss: CacheMiss | None = None
+        self._cleared: Cleared | None = None
 
     @property
     def usage(self) -> Usage | None:
@@ -123,6 +125,7 @@ class Assembly:
         elif kind == "message_delta":
             self._stop_reason = object_in(event, "delta").get("stop_reason") or self._stop_reason
             self._usage = merge_usage(self._usage or {}, event.get("usage"))
+            self._cleared = cleared_in(event) or self._cleared
             return Progress(usage_of(self._usage))
         elif kind == "message_stop":
             self.complete = self._stop_reason is not None
@@ -141,7 +144,14 @@ class Assembly:
         usage, extra = by_iteration(self._usage or {})
         return checked(
             Finished(
-                blocks, self._stop_reason, usage, self._id, self._model, cache_miss=self._cache_miss, extra_usage=extra
+                blocks,
+                self._stop_reason,
+                usage,
+                self._id,
+                self._model,
+                cache_miss=self._cache_miss,
+                extra_usage=extra,
+                cleared=self._cleared,
             )
         )
 

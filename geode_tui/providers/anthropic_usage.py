@@ -35,8 +35,16 @@ def by_iteration(report: Mapping[str, Any]) -> tuple[Usage, tuple[Usage, ...]]:
     reported = report.get("iterations")
     entries = [entry for entry in reported if isinstance(entry, Mapping)] if isinstance(reported, list) else []
     messages = [i for i, entry in enumerate(entries) if entry.get("type") == "message"]
+    compacted = any(entry.get("type") == "compaction" for entry in entries)
     if not messages:
-        return usage_of(report), tuple(usage_of(entry) for entry in entries)
+        # The answer is a compaction and nothing else: nothing was read that has the size of the conversation.
+        return Usage() if compacted else usage_of(report), tuple(usage_of(entry) for entry in entries)
     others = tuple(usage_of(entry) for i, entry in enumerate(entries) if i != messages[-1])
+    last = entries[messages[-1]]
+    if len(messages) > 1:
+        return usage_of(last), others
+    if compacted:
+        # The report began with the prompt as it was before, and a figure of it that is zero now still stands there.
+        return usage_of({"output_tokens_details": report.get("output_tokens_details"), **last}), others
     # With one call of its kind the report's own sums are that call's, and say more than its entry does.
-    return usage_of(report if len(messages) == 1 else entries[messages[-1]]), others
+    return usage_of(report), others

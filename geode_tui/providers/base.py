@@ -27,6 +27,21 @@ class SystemPart(msgspec.Struct, frozen=True):
     cache: Literal["5m", "1h"] | None = None
 
 
+class Edits(msgspec.Struct, frozen=True):
+    """What a provider is asked to take off the prompt by itself (RUNTIME.md 3.1), in tokens of the prompt.
+
+    At ``compact_at`` it replaces the conversation so far by a block of its own. At ``clear_at`` it empties tool
+    results: all but the newest ``clear_keep`` and those of the tools ``clear_except``, where that takes off at least
+    ``clear_at_least``. None asks for nothing.
+    """
+
+    compact_at: int | None = None
+    clear_at: int | None = None
+    clear_keep: int = 0
+    clear_at_least: int = 0
+    clear_except: tuple[str, ...] = ()
+
+
 class Request(msgspec.Struct, frozen=True):
     """A finished request: everything that shapes the answer is in it."""
 
@@ -48,6 +63,7 @@ class Request(msgspec.Struct, frozen=True):
     """Beta features to switch on, merged with those the adapter needs itself."""
     compare_with: str | None = None
     """Asks why the cache missed: the response id to compare with, empty for a first request; None does not ask."""
+    edits: Edits = Edits()
     purpose: Purpose = "turn"
 
 
@@ -83,6 +99,13 @@ class CacheMiss(msgspec.Struct, frozen=True):
     tokens: int | None = None
 
 
+class Cleared(msgspec.Struct, frozen=True):
+    """Results that the provider emptied in the prompt, and the tokens that this took off it."""
+
+    tool_uses: int
+    tokens: int
+
+
 class Finished(msgspec.Struct, frozen=True):
     """The complete answer: the last event of every stream that did not fail.
 
@@ -100,6 +123,7 @@ class Finished(msgspec.Struct, frozen=True):
     cache_miss: CacheMiss | None = None
     reported_micro: int | None = None
     extra_usage: tuple[Usage, ...] = ()
+    cleared: Cleared | None = None
 
 
 StreamEvent: TypeAlias = Opened | Delta | Progress | Finished

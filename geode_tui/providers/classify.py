@@ -134,6 +134,7 @@ class Verdict(msgspec.Struct, frozen=True):
     actual: int | None = None
     retry_after: float | None = None
     retryable: bool = True
+    output: int | None = None
 
 
 def classify_status(
@@ -154,7 +155,7 @@ def classify_status(
     wait = retry_after_of(headers, now)
     if wait is None and kind is ErrorKind.RATE_LIMIT:
         wait = _named_wait(message)
-    return Verdict(kind, message, figures.limit, figures.actual, wait if retryable else None, retryable)
+    return Verdict(kind, message, figures.limit, figures.actual, wait if retryable else None, retryable, figures.output)
 
 
 def _status_of(code: str) -> int | None:

@@ -33,8 +33,9 @@ class ProviderError(Exception):
 
     ``message`` is the provider's own text, not yet cleaned for a screen. ``visible`` says whether text or a tool call
     had already been streamed: such a request is never re-sent silently. ``usage`` is the last figure that was
-    reported, a lower bound of what was billed. ``limit``/``actual`` are the token figures an overflow named.
-    ``retryable`` is False where the server itself says that sending the same request again is of no use.
+    reported, a lower bound of what was billed. ``limit``/``actual`` are the token figures an overflow named, and
+    ``output`` the part of ``actual`` that is the output asked for. ``retryable`` is False where the server itself says
+    that sending the same request again is of no use.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class ProviderError(Exception):
         limit: int | None = None,
         actual: int | None = None,
         retryable: bool = True,
+        output: int | None = None,
     ) -> None:
         super().__init__(message)
         self.kind = kind
@@ -60,6 +62,7 @@ class ProviderError(Exception):
         self.limit = limit
         self.actual = actual
         self.retryable = retryable
+        self.output = output
 
 
 class MalformedEvent(ValueError):

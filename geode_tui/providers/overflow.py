@@ -20,7 +20,10 @@ _WORDINGS = tuple(
         rf"prompt is too long: {_ACTUAL} tokens > {_LIMIT} maximum",
         rf"input length and `?max_tokens`? exceed context limit: {_ACTUAL} \+ (?P<output>{_N}) > {_LIMIT}",
         # "you requested 0 output tokens" must not be read as the size, hence no word between figure and "tokens".
-        rf"maximum context length (?:is|of) {_LIMIT} tokens(?:.*?{_REQUESTED} {_ACTUAL} tokens)?",
+        (
+            rf"maximum context length (?:is|of) {_LIMIT} tokens(?:.*?{_REQUESTED} {_ACTUAL} tokens"
+            rf"(?: \({_N} in the messages, (?P<included>{_N}) in the completion)?)?"
+        ),
         rf"input token count \({_ACTUAL}\) exceeds the maximum number of tokens allowed \({_LIMIT}\)",
         rf"input length \(?{_ACTUAL}\)? exceeds .{{0,40}}(?:input length of|context length) \(?{_LIMIT}",
         rf"input \({_ACTUAL} tokens\) is longer than .{{0,40}}context length \({_LIMIT} tokens\)",
@@ -51,10 +54,13 @@ _OUTPUT_WORDINGS = tuple(
 
 
 class TokenFigures(msgspec.Struct, frozen=True):
-    """What a message names: the most that fits and what was sent or asked for, tokens."""
+    """What a message names: the most that fits and what was sent or asked for, tokens. ``output`` is the part of
+    ``actual`` that is the output asked for.
+    """
 
     limit: int | None = None
     actual: int | None = None
+    output: int | None = None
 
 
 def overflow_of(message: str) -> TokenFigures | None:
@@ -65,7 +71,9 @@ def overflow_of(message: str) -> TokenFigures | None:
     if figures is None:
         return None
     actual = figures.get("actual")
-    return TokenFigures(figures.get("limit"), None if actual is None else actual + figures.get("output", 0))
+    beside = figures.get("output", 0)
+    output = beside or figures.get("included")
+    return TokenFigures(figures.get("limit"), None if actual is None else actual + beside, output)
 
 
 def output_limit_of(message: str) -> TokenFigures | None:

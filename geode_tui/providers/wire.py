@@ -217,6 +217,7 @@ class WireProvider(ABC, Generic[ClientT]):
             limit=verdict.limit,
             actual=verdict.actual,
             retryable=verdict.retryable,
+            output=verdict.output,
         )
 
     def _masked(self, text: str) -> str:

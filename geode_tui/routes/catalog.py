@@ -12,6 +12,9 @@ from typing import Literal, TypeAlias
 import msgspec
 
 Provenance: TypeAlias = Literal["catalog", "discovered", "client_default", "override", "observed", "unknown_fallback"]
+Contract: TypeAlias = Literal["client", "threshold", "unknown"]
+"""``client``: this program does. ``threshold``: the server does it by itself, this program only when the run depends on
+it. ``unknown``: nobody knows what the model takes, so nothing is replaced."""
 ThinkingKind: TypeAlias = Literal["unknown", "none", "adaptive", "budgeted", "effort"]
 
 UNKNOWN_WINDOW = 200_000
@@ -52,6 +55,20 @@ class Route(msgspec.Struct, frozen=True):
     efforts: tuple[str, ...] = ()
     default_effort: str = ""
     explains_cache: bool = False
+    threshold_compaction: bool = False
+    clears_results: bool = False
+    thinking_bound: bool = False
+    listed: bool = True
+    """Whether the model itself is in the catalogue, whatever its window was set to."""
+
+    @property
+    def contract(self) -> Contract:
+        """Who may replace old parts of a conversation by texts (RUNTIME.md 3.1, 3.2)."""
+        if self.provider != "anthropic":
+            return "client"
+        if not self.listed:
+            return "unknown"
+        return "threshold" if self.threshold_compaction else "client"
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -74,6 +91,9 @@ class _Facts(msgspec.Struct, frozen=True, kw_only=True):
     efforts: tuple[str, ...] = ()
     default_effort: str = ""
     explains_cache: bool = False
+    threshold_compaction: bool = False
+    clears_results: bool = False
+    thinking_bound: bool = False
 
 
 class _Entry(_Facts, frozen=True, kw_only=True):
@@ -148,7 +168,9 @@ class Catalog:
         return Route(
             sent, provider, source, family, size, facts.max_output, provenance, facts.input_cap,
             facts.stated_price, facts.sends_output, facts.thinking, facts.thinking_budget, facts.efforts,
-            facts.default_effort, facts.explains_cache,
+            facts.default_effort, facts.explains_cache, facts.threshold_compaction, facts.clears_results,
+            facts.thinking_bound,
+            listed=(family, provider, source) in self._entries,
         )  # fmt: skip
 
     def _facts(self, family: str, provider: str, source: str) -> tuple[_Facts, Provenance]:

@@ -15,6 +15,8 @@ from geode_tui.context.cache import (
 )
 from geode_tui.context.estimate import plausible
 from geode_tui.core.events import CacheBroken, CacheHitLow, LlmCallEnded, Payload
+from geode_tui.core.messages import Message
+from geode_tui.core.native import compacts
 from geode_tui.core.text import clean_line
 from geode_tui.core.tools import ToolSpec
 from geode_tui.core.usage import CacheUse, Usage
@@ -76,7 +78,7 @@ class CacheWatch:
         if self._before is None:
             return None
         said = answer.cache_miss.reason if answer.cache_miss is not None else ""
-        found = break_between(self._before, sent, said)
+        found = break_between(self._before, sent, said or _edited(answer))
         if found is None:
             return None
         return CacheBroken(
@@ -106,6 +108,13 @@ class CacheWatch:
         sent_at = ended_at - call.latency_ms / 1000
         known = route.key == key and caches(route, usage, None)
         self._before = Sent(key, call.layers, usage, sent_at, call.response_id, caches=known)
+
+
+def _edited(answer: Finished) -> str:
+    """What the provider itself changed before the model read the prompt, as a provider's word for the cause."""
+    if compacts(Message("assistant", answer.blocks)):
+        return "context_compacted"
+    return "messages_changed" if answer.cleared is not None else ""
 
 
 def halves(system: tuple[SystemPart, ...]) -> tuple[str, str]:

@@ -7,9 +7,16 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from geode_tui.core.endings import Ending
-from geode_tui.core.events import ApprovalTransition, LlmCallFailed, ToolExecEnded, ToolExecFailed
+from geode_tui.core.events import (
+    ApprovalTransition,
+    LlmCallFailed,
+    MaintenanceEnded,
+    ToolExecEnded,
+    ToolExecFailed,
+)
 from geode_tui.core.messages import ToolCallBlock, tool_text
 from geode_tui.log.rows import Fate, ResultMeta
+from geode_tui.log.views import mark_not_applied
 from geode_tui.log.writer import Tx
 
 TEXTS: dict[Fate, str] = {
@@ -21,13 +28,17 @@ _SUMMARIES: dict[Fate, str] = {"not_started": "not started", "unknown": "outcome
 
 
 class Loose(msgspec.Struct, frozen=True):
-    """What is to be closed. ``begun`` holds ids of the calls whose intent was committed."""
+    """What is to be closed. ``begun`` holds ids of the calls whose intent was committed, ``artifacts`` those of
+    summaries of which nothing came.
+    """
 
     message: tuple[int, int] | None
     llm: tuple[LlmCallFailed, ...]
     calls: Sequence[ToolCallBlock]
     begun: Collection[str]
     approvals: Sequence[tuple[str, str, str]]
+    maintenance: MaintenanceEnded | None = None
+    artifacts: Sequence[str] = ()
 
 
 def close(tx: Tx, loose: Loose, why: str) -> None:
@@ -41,6 +52,10 @@ def close(tx: Tx, loose: Loose, why: str) -> None:
     for call in loose.calls:
         if not tx.has_result(call.call_id):
             _close_call(tx, call, begun=call.call_id in loose.begun, why=why)
+    for artifact_id in loose.artifacts:
+        mark_not_applied(tx, artifact_id, why)
+    if loose.maintenance is not None:
+        tx.event(loose.maintenance)
 
 
 def _close_call(tx: Tx, call: ToolCallBlock, *, begun: bool, why: str) -> None:

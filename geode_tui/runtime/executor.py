@@ -13,23 +13,22 @@ from uuid import uuid4
 
 import msgspec
 
-from geode_tui.context.projection import project, result_limit
+from geode_tui.context.view import Item
 from geode_tui.core.events import (
     ApprovalTransition,
     ToolApprovalRequested,
-    ToolExecEnded,
     ToolExecFailed,
     ToolExecStarted,
 )
-from geode_tui.core.messages import Message, ToolCallBlock, tool_text
-from geode_tui.core.text import clean_line, scrub
-from geode_tui.core.tokens import text_tokens
+from geode_tui.core.messages import ToolCallBlock
+from geode_tui.core.text import clean_line
 from geode_tui.core.tools import Safety
 from geode_tui.log import blobs, presence
-from geode_tui.log.rows import ResultMeta
 from geode_tui.log.writer import Tx
 from geode_tui.runtime.approvals import HEADLESS_WAIT_S, Decision, Question, grant_of, needs
-from geode_tui.runtime.guards import REPEAT_NOTE, REPEAT_STOP, near_limits, repetition
+from geode_tui.runtime.extending import Invocation
+from geode_tui.runtime.middleware import MiddlewareError
+from geode_tui.runtime.results import Ended, Results
 from geode_tui.runtime.session import Session
 from geode_tui.runtime.tools.base import Prepared, Tool, ToolOutcome, ToolRefused
 
@@ -39,34 +38,26 @@ DEADLINE_S = 120.0
 """Wall-clock bound of a call (RUNTIME.md 8.7); a command has its own, up to the context's."""
 
 
-class _Ended(msgspec.Struct, frozen=True):
-    """How one call ended, before its row is written."""
-
-    outcome: ToolOutcome
-    executed: bool
-    denied: bool = False
-    duration_ms: int = 0
-
-
 class Executor:
     """Runs the calls of one answer. Results are rows the moment they exist."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._told = (0, 0)
-        """Turn and round in which the model was last told what is left of a limit."""
+        self._results = Results(session)
 
     async def run(self, calls: tuple[ToolCallBlock, ...], message_seq: int) -> None:
         """Give every call its result, and the conversation the results in the order of the calls."""
         session = self._session
         session.open.calls = {c.call_id: c for c in calls}
         session.open.begun = set()
-        results: dict[str, Message] = {}
+        self._results.begin()
+        results: dict[str, Item] = {}
         for group in self._groups(calls):
             done = await self._together([self._one(call, message_seq) for call in group])
             results.update(zip((c.call_id for c in group), done, strict=True))
         for call in calls:
-            session.append(results[call.call_id])
+            item = results[call.call_id]
+            session.append(item.message, item.seq, item.result)
         session.open.calls = {}
 
     def _groups(self, calls: tuple[ToolCallBlock, ...]) -> list[list[ToolCallBlock]]:
@@ -83,7 +74,7 @@ class Executor:
             side_by_side = reads
         return groups
 
-    async def _together(self, work: list[Coroutine[None, None, Message]]) -> list[Message]:
+    async def _together(self, work: list[Coroutine[None, None, Item]]) -> list[Item]:
         """All of ``work``; when this is cancelled, every part has ended before it returns."""
         tasks = [asyncio.ensure_future(w) for w in work]
         try:
@@ -94,19 +85,23 @@ class Executor:
             await asyncio.gather(*tasks, return_exceptions=True)
             raise
 
-    async def _one(self, call: ToolCallBlock, message_seq: int) -> Message:
+    async def _one(self, call: ToolCallBlock, message_seq: int) -> Item:
         ended = await self._decide_and_run(call, message_seq)
-        return await self._record(call, ended)
+        return await self._results.record(call, ended, message_seq)
 
     # -- before the effect --------------------------------------------------------------------------------------------
-    async def _decide_and_run(self, call: ToolCallBlock, message_seq: int) -> _Ended:
+    async def _decide_and_run(self, asked: ToolCallBlock, message_seq: int) -> Ended:
         session = self._session
-        tool = session.tools.get(call.name)
+        tool = session.tools.get(asked.name)
         if tool is None:
             known = ", ".join(session.tools)
-            return _refused(f"there is no tool {clean_line(call.name, 60)}; the tools are: {known}")
+            return _refused(f"there is no tool {clean_line(asked.name, 60)}; the tools are: {known}")
+        try:
+            call = await self._rewritten(asked)
+        except MiddlewareError as error:
+            return _refused(f"not run: {error}")
         prepared = await self._prepared(call, tool)
-        if isinstance(prepared, _Ended):
+        if isinstance(prepared, Ended):
             return prepared
         answer = needs(
             session.options.approve,
@@ -123,20 +118,33 @@ class Executor:
             if decision.state != "allowed":
                 return _refused(_denial(decision), denied=True)
             prepared = await self._prepared(call, tool)
-            if isinstance(prepared, _Ended):
+            if isinstance(prepared, Ended):
                 return prepared
         return await self._run(call, tool, prepared)
 
-    async def _prepared(self, call: ToolCallBlock, tool: Tool) -> Prepared | _Ended:
+    async def _rewritten(self, call: ToolCallBlock) -> ToolCallBlock:
+        """The call as middleware leaves it: what is approved and run. Raises `MiddlewareError`."""
+        session = self._session
+        try:
+            arguments, invocations = await session.middleware.tool_request(call.name, call.arguments)
+        except MiddlewareError as error:
+            await session.audit(error.invocations)
+            raise
+        await session.audit(invocations)
+        return msgspec.structs.replace(call, arguments=arguments)
+
+    async def _prepared(self, call: ToolCallBlock, tool: Tool) -> Prepared | Ended:
         try:
             return await tool.prepare(call.arguments, self._session.context)
         except ToolRefused as refusal:
             return _refused(str(refusal))
         except Exception as error:  # noqa: BLE001 - a broken tool is a result, not the end of the run
-            return _Ended(await self._broken(call, error), executed=False)
+            return Ended(await self._broken(call, error), executed=False)
 
     async def _ask(self, call: ToolCallBlock, tool: Tool, message_seq: int) -> Decision:
         session = self._session
+        why = f"approvals are set to {session.options.approve}"
+        rewritten = call.arguments != session.open.calls[call.call_id].arguments
         question = Question(uuid4().hex[:12], call.call_id, call.name, grant_of(call, tool.safety))
         requested = ToolApprovalRequested(
             approval_id=question.approval_id,
@@ -145,7 +153,8 @@ class Executor:
             safety_level=tool.safety.value,
             brief=clean_line(tool.brief(call.arguments)),
             message_seq=message_seq,
-            why=f"approvals are set to {session.options.approve}",
+            why=f"{why}; a middleware rewrote the arguments" if rewritten else why,
+            arguments=blobs.store_text(session.journal.writer.geode, call.arguments) if rewritten else None,
         )
         session.journal.probe("approval: before row")
 
@@ -193,7 +202,7 @@ class Executor:
         return future.done()
 
     # -- the effect ---------------------------------------------------------------------------------------------------
-    async def _run(self, call: ToolCallBlock, tool: Tool, prepared: Prepared) -> _Ended:
+    async def _run(self, call: ToolCallBlock, tool: Tool, prepared: Prepared) -> Ended:
         session = self._session
         mark = prepared.process
         started = ToolExecStarted(
@@ -211,11 +220,32 @@ class Executor:
             session.open.begun.add(call.call_id)
             session.journal.probe("tool: after intent")
             begun = session.clock.monotonic()
-            outcome = await self._bounded(call, tool, prepared)
+            outcome, executed = await self._through_middleware(call, tool, prepared)
         finally:
             await prepared.abandon()
         session.journal.probe("tool: after effect")
-        return _Ended(outcome, executed=True, duration_ms=int((session.clock.monotonic() - begun) * 1000))
+        return Ended(outcome, executed, duration_ms=int((session.clock.monotonic() - begun) * 1000))
+
+    async def _through_middleware(
+        self, call: ToolCallBlock, tool: Tool, prepared: Prepared
+    ) -> tuple[ToolOutcome, bool]:
+        """The outcome, and whether the tool itself was run."""
+        session = self._session
+        invocations: list[Invocation] = []
+        begun = False
+
+        async def run() -> ToolOutcome:
+            nonlocal begun
+            begun = True
+            return await self._bounded(call, tool, prepared)
+
+        try:
+            outcome = await session.middleware.tool_execution(call, run, invocations.append)
+        except MiddlewareError as error:
+            state = "interrupted: outcome unknown" if begun else "not run"
+            outcome = ToolOutcome(f"{state}: {error}", is_error=True, summary=state)
+        await session.audit(invocations)
+        return outcome, begun
 
     async def _bounded(self, call: ToolCallBlock, tool: Tool, prepared: Prepared) -> ToolOutcome:
         """Run within the tool's deadline and what is left of the run's time."""
@@ -243,74 +273,10 @@ class Executor:
         text = f"the tool failed: {type(error).__name__}: {clean_line(str(error))}"
         return ToolOutcome(text, is_error=True, summary="failed")
 
-    # -- the result ---------------------------------------------------------------------------------------------------
-    async def _record(self, call: ToolCallBlock, ended: _Ended) -> Message:
-        session = self._session
-        raw = scrub(ended.outcome.text)
-        projected = project(raw, result_limit(session.route.window))
-        shown = projected + self._note(call, ended) + self._limits_note()
-        message = tool_text(call, shown, is_error=ended.outcome.is_error)
-        tokens = text_tokens(shown)
-        facts = dict(ended.outcome.facts)
-        if projected != raw:
-            facts["receipt"] = blobs.keep(session.journal.writer.geode, raw).path
-        meta = ResultMeta(
-            summary=clean_line(ended.outcome.summary, 80),
-            duration_ms=ended.duration_ms,
-            tokens=tokens,
-            is_error=ended.outcome.is_error,
-            executed=ended.executed,
-            denied=ended.denied,
-            facts=facts,
-        )
 
-        def work(tx: Tx) -> None:
-            number, seq = tx.add_message(message, meta, tokens)
-            done = ToolExecEnded(
-                call_id=call.call_id,
-                tool_name=clean_line(call.name, 60),
-                duration_ms=ended.duration_ms,
-                has_error=meta.is_error,
-                executed=ended.executed,
-                summary=meta.summary,
-                tokens=tokens,
-                chars=len(shown),
-                message_id=number,
-                seq=seq,
-            )
-            tx.event(done)
-
-        session.journal.probe("tool: before row")
-        await session.journal.write(work)
-        session.open.calls.pop(call.call_id, None)
-        session.journal.probe("tool: after row")
-        session.turn_calls.append(call.name)
-        return message
-
-    def _note(self, call: ToolCallBlock, ended: _Ended) -> str:
-        """What the model is told when the same call succeeds again and again. An error has its own words."""
-        session = self._session
-        done = session.finished(call, ended.outcome.text, session.journal.round, is_error=ended.outcome.is_error)
-        if done.error or repetition([*session.done, done]) != REPEAT_NOTE:
-            return ""
-        return f"\n[this call was made {REPEAT_NOTE} times with the same arguments; the turn ends at {REPEAT_STOP}]"
-
-    def _limits_note(self) -> str:
-        """What is left of a limit that is near, once a round. It stands in a result since the system prompt stays as it
-        is within a turn: any change of it loses the cached messages behind it (RUNTIME.md 7).
-        """
-        session = self._session
-        round_ = (session.journal.turn, session.journal.round)
-        left = near_limits(session.limits, session.clocks())
-        if not left or self._told == round_:
-            return ""
-        self._told = round_
-        return f"\n[left of this run's limits: {left}]"
-
-
-def _refused(text: str, *, denied: bool = False) -> _Ended:
+def _refused(text: str, *, denied: bool = False) -> Ended:
     summary = "refused" if denied else "not run"
-    return _Ended(ToolOutcome(text, is_error=True, summary=summary), executed=False, denied=denied)
+    return Ended(ToolOutcome(text, is_error=True, summary=summary), executed=False, denied=denied)
 
 
 def _denial(decision: Decision) -> str:

@@ -8,6 +8,8 @@ from typing import Literal
 import apsw
 import msgspec
 
+from geode_tui.context.pressure import Need
+from geode_tui.context.travel import travelling
 from geode_tui.core.events import ApprovalTransition, ContextFigures, ModelSwitched, UserInputReceived
 from geode_tui.core.limits import Limits
 from geode_tui.core.messages import Message, user_text
@@ -22,8 +24,9 @@ from geode_tui.routes.prices import price_tiers
 from geode_tui.routes.shape import MAX_TOKENS, shape
 from geode_tui.runtime.approvals import Decision
 from geode_tui.runtime.opened import OpenedRoute
+from geode_tui.runtime.request import RequestPath
 from geode_tui.runtime.session import Session
-from geode_tui.runtime.switching import mixes_money, refusal, travelling
+from geode_tui.runtime.switching import mixes_money, refusal
 
 MAX_LIMIT = 1_000_000_000
 CONTINUE_TEXT = "Go on where you stopped."
@@ -66,8 +69,9 @@ class Inbox:
 class Commands:
     """The effects of commands on a session. Each is one transaction with its outcome, where its effect is a row."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, request: RequestPath) -> None:
         self._session = session
+        self._request = request
 
     async def settle(self, waiting: Waiting, outcome: str, detail: str = "") -> None:
         """Give a command its outcome and nothing else."""
@@ -84,9 +88,9 @@ class Commands:
     async def _input(self, waiting: Waiting, message: Message, *, joins: bool) -> None:
         session = self._session
 
-        def work(tx: Tx) -> bool:
+        def work(tx: Tx) -> int:
             if not tx.finish(waiting.row, "done"):
-                return False
+                return 0
             number, seq = tx.add_message(message)
             event = UserInputReceived(
                 session_id=session.id,
@@ -98,11 +102,11 @@ class Commands:
                 joins=joins,
             )
             tx.event(event)
-            return True
+            return seq
 
         session.journal.probe("input: before row")
-        if await session.journal.write(work, durable=True):
-            session.append(message)
+        if seq := await session.journal.write(work, durable=True):
+            session.append(message, seq)
         session.journal.probe("input: after row")
 
     async def decide(self, waiting: Waiting, body: cmd.Decide) -> None:
@@ -159,10 +163,13 @@ class Commands:
         except NoProvider as error:
             await self.settle(waiting, "refused", str(error))
             return
-        gauge = self._gauge_on(opened, body.effort)
         why = mixes_money(
             session.spent_micro, simulated=session.provider.simulated, target_simulated=opened.provider.simulated
-        ) or refusal(session.history, opened.route, gauge)
+        )
+        gauge = self._gauge_on(opened, body.effort)
+        if not why and gauge.used >= gauge.critical:
+            gauge = await self._with_room(opened, body.effort, gauge)
+        why = why or refusal(session.history, opened.route, gauge)
         if why:
             await opened.provider.aclose()
             await self.settle(waiting, "refused", why)
@@ -176,6 +183,14 @@ class Commands:
         budget = budget_of(opened.route, shape(opened.route, MAX_TOKENS, effort).reserve)
         gauge = meter.figures(opened.route, budget, session.prefix, simulated=opened.provider.simulated)
         return msgspec.structs.replace(gauge, price_tiers=price_tiers(opened.route, session.clock.now()))
+
+    async def _with_room(self, opened: OpenedRoute, effort: str, gauge: ContextFigures) -> ContextFigures:
+        """The gauge after the route that goes has made room on the one that comes, as far as it can."""
+        session = self._session
+        target = budget_of(opened.route, gauge.output_reserve)
+        need = Need(session.route, target, session.prefix, session.provider.simulated)
+        await self._request.window.make_room(need)
+        return self._gauge_on(opened, effort)
 
     async def _switch(self, waiting: Waiting, opened: OpenedRoute, effort: str, gauge: ContextFigures) -> None:
         session, before, left = self._session, self._session.route, self._session.provider

@@ -7,6 +7,7 @@ returned, and the cancellation is delivered at the task's next pause.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol, TypeVar
@@ -15,8 +16,9 @@ from geode_tui.core.events import EventRow, ObserverFailed
 from geode_tui.core.text import clean_line
 from geode_tui.log.store import StoreBusy, StoreFull
 from geode_tui.log.transcript import Transcript
-from geode_tui.log.writer import Tx, Writer
+from geode_tui.log.writer import Fenced, Tx, Writer
 from geode_tui.runtime.clock import Clock
+from geode_tui.runtime.observers import Feed, Observers
 
 T = TypeVar("T")
 RETRY_S = 0.25
@@ -43,14 +45,24 @@ class Observer(Protocol):
 class Journal:
     """See the module. ``turn`` and ``round`` stamp what is written."""
 
-    def __init__(self, writer: Writer, clock: Clock, observer: Observer | None = None, probe: Probe = no_probe) -> None:
+    def __init__(
+        self,
+        writer: Writer,
+        clock: Clock,
+        observer: Observer | None = None,
+        probe: Probe = no_probe,
+        observers: Observers | None = None,
+    ) -> None:
         self.writer = writer
         self.clock = clock
         self.probe = probe
         self.turn = 0
         self.round = 0
         self.on_trouble: Callable[[str], None] = no_probe
+        self.observers = observers or Observers()
+        """Extensions that are told of every event, behind what is written."""
         self._observer = observer
+        self._feed = Feed(self.observers, writer.session_id, self._note)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
         self._transcript = Transcript(writer.db, writer.geode)
 
@@ -74,6 +86,12 @@ class Journal:
         """Read on the journal's thread, after everything written before."""
         return await self._run(lambda: work(self._transcript))
 
+    async def aside(self, work: Callable[[], T]) -> T:
+        """Run ``work`` on the journal's thread: files that must be there before a row names them. Like a write it is
+        waited for when the task is cancelled.
+        """
+        return await self._run(work)
+
     async def tidy(self, *, idle: bool) -> None:
         """Keep the WAL within its bound."""
         await self._run(lambda: self.writer.tidy(idle=idle))
@@ -83,7 +101,8 @@ class Journal:
         await self._snapshot(turn_ended=True)
 
     async def close(self) -> None:
-        """Close the connection and end the thread."""
+        """Let observers have the rest, close the connection and end the thread."""
+        await self._feed.close()
         await self._run(self.writer.close)
         self._thread.shutdown(wait=True)
 
@@ -105,6 +124,7 @@ class Journal:
 
     async def _observe(self, rows: list[EventRow]) -> None:
         if rows:
+            self._feed.offer(rows)
             await self._guarded(lambda observer: observer.seen(rows))
             await self._snapshot(turn_ended=False)
 
@@ -122,6 +142,11 @@ class Journal:
             return look(observer)
         except Exception as error:  # noqa: BLE001 - an observer cannot end what it observes
             self._observer = None
-            note = ObserverFailed("snapshots", clean_line(repr(error)))
-            await self.write(lambda tx: tx.event(note))
+            await self._note("snapshots", clean_line(repr(error)))
             return None
+
+    async def _note(self, observer: str, error: str) -> None:
+        """Write down that something which only watches failed."""
+        note = ObserverFailed(observer, error)
+        with contextlib.suppress(Fenced):  # what is written next will find that out as well
+            await self.write(lambda tx: tx.event(note))

@@ -12,16 +12,19 @@ from geode_tui.core.events import (
     TurnCompleted,
 )
 from geode_tui.core.messages import Message
+from geode_tui.core.native import compacts_only
 from geode_tui.log.writer import Tx
 from geode_tui.runtime import guards
 from geode_tui.runtime.answers import NUDGE, ends_in_written_call
 from geode_tui.runtime.executor import Executor
-from geode_tui.runtime.request import REFUSALS, RequestPath
+from geode_tui.runtime.request import RequestPath
+from geode_tui.runtime.sending import REFUSALS
 from geode_tui.runtime.session import Session, TurnEnd
 from geode_tui.runtime.spending import check_cost
 
 COMPLETE = {"end_turn", "stop_sequence", "stop", "tool_use"}
-PAUSED = "pause_turn"
+PAUSED = frozenset({"pause_turn", "compaction"})
+"""The provider stopped in the middle, and goes on when it is asked again."""
 OVERFLOWED = "model_context_window_exceeded"
 MAX_PAUSES = 20
 TakeInputs = Callable[[], Awaitable[bool]]
@@ -74,10 +77,11 @@ class TurnLoop:
             raise TurnEnd(verdict.stop, verdict.detail)
         await self._handoff()
         wrap_up = verdict.wrap_up if session.options.on_limit != "stop" else ""
-        draft = self._request.prepare(wrap_up)
+        draft = await self._request.prepare(wrap_up)
         session.rounds += 1
         session.journal.round += 1
-        answer, message, seq = await self._request.send(draft)
+        answered = await self._request.send(draft)
+        answer, message, seq = answered.answer, answered.message, answered.seq
         await self._after_answer(answer.stop_reason)
         if wrap_up:
             raise TurnEnd(
@@ -107,7 +111,7 @@ class TurnLoop:
         session = self._session
         if not message.text.strip():
             session.empty_rounds += 1
-        if stop_reason == PAUSED:
+        if stop_reason in PAUSED or compacts_only(message):
             self._pauses += 1
             if self._pauses > MAX_PAUSES:
                 raise TurnEnd(Ending.ACTIONABLE_PARTIAL, f"the provider paused the answer {self._pauses} times")

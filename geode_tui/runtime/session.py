@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
+import asyncio
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import groupby
 from pathlib import Path
 
 import msgspec
 
-from geode_tui.context.estimate import Prefix, PromptMeter, prefix_of, replayed_output
+from geode_tui.context.conversation import Conversation
+from geode_tui.context.estimate import Prefix, PromptMeter, prefix_of
+from geode_tui.context.offload import RECALL, page_tokens
 from geode_tui.context.prompt import PromptFacts, dynamic_prompt, static_prompt
+from geode_tui.context.view import Item
 from geode_tui.core.endings import Ending
 from geode_tui.core.events import (
     ApprovalsChanged,
     LimitsChanged,
-    LlmCallEnded,
     LlmCallStarted,
     PlanUpdated,
     UserInputReceived,
-    decode_payload,
-    event_name,
+    WindowObserved,
 )
-from geode_tui.core.limits import Limits, RunOptions
+from geode_tui.core.limits import Limits, ResultBounds, RunOptions
 from geode_tui.core.messages import Message, ToolCallBlock, ToolResultBlock, user_text
 from geode_tui.core.tokens import TokenCounter
 from geode_tui.core.tools import Safety, ToolSpec
 from geode_tui.core.usage import CacheUse, Usage
+from geode_tui.core.views import Version
 from geode_tui.log import ledger
-from geode_tui.log.rows import StoredMessage
+from geode_tui.log.rows import ResultMeta
 from geode_tui.log.transcript import Transcript
 from geode_tui.log.writer import Tx
 from geode_tui.providers.base import Provider, SystemPart
@@ -39,15 +41,17 @@ from geode_tui.runtime.approvals import Approvals
 from geode_tui.runtime.caching import CacheWatch
 from geode_tui.runtime.clock import Clock
 from geode_tui.runtime.countdown import Countdown
+from geode_tui.runtime.extending import Invocation
 from geode_tui.runtime.guards import Clocks, Done, time_bound
+from geode_tui.runtime.hooks import Hooks
 from geode_tui.runtime.journal import Journal
+from geode_tui.runtime.middleware import Middleware
+from geode_tui.runtime.observed import observed, observed_before
 from geode_tui.runtime.opened import OpenedRoute, RouteOpener
-from geode_tui.runtime.switching import travelling
+from geode_tui.runtime.stored import loaded, read_stored
 from geode_tui.runtime.tools.base import ProcessMark, Tool, ToolContext
 
 DONE_KEPT = 20
-CONFIRMED_READ = 200
-"""Confirmed calls that are read to learn again how a route counts."""
 ERROR_CHARS = 50
 """Characters by which two errors are the same (RUNTIME.md 8.3)."""
 
@@ -73,6 +77,8 @@ class ResumePoint(msgspec.Struct, frozen=True):
     """(call id, process group) of calls that were begun and have no result."""
     open_approvals: tuple[tuple[str, str, str], ...] = ()
     """(approval id, call id, tool)."""
+    open_maintenance: bool = False
+    """The context was being worked on."""
 
 
 class TurnEnd(Exception):
@@ -126,13 +132,20 @@ class Session:
         self.approvals = Approvals()
         self.countdown = Countdown(clock)
         self.open = OpenItems()
-        self.history: list[Message] = []
+        self.conversation = Conversation(route, counter)
+        self.view_lock = asyncio.Lock()
+        """Held from the numbering of a version of the view until the conversation has taken it."""
+        self.bounds = ResultBounds()
+        """What one tool result may take."""
         self.calls: dict[str, ToolCallBlock] = {}
         """Every call of the session by its id: a result belongs to one call."""
-        self.meter = PromptMeter(counter)
         self.cache = CacheWatch(point.cache_use, told=point.cache_low)
         self.done: list[Done] = []
         """The newest finished calls of this turn, for the loop guards."""
+        self.hooks = Hooks()
+        self.middleware = Middleware()
+        self.checkpoint: Callable[[Version], None] | None = None
+        """Called inside the transaction that makes a version of the view active: what raises here keeps the former."""
         self.open_route: RouteOpener | None = None
         """Opens another route; without it the session keeps its own."""
         self.on_paid: Callable[[ledger.Entry], None] | None = None
@@ -155,6 +168,7 @@ class Session:
         self._session_s = point.session_s
         journal.turn, journal.round = point.turn, point.round
         context.plan = self._plan
+        context.page_tokens = lambda: page_tokens(self.bounds, self.route.window)
 
     async def _plan(self, steps: tuple[tuple[str, str], ...]) -> None:
         await self.journal.write(lambda tx: tx.event(PlanUpdated(steps)))
@@ -164,50 +178,51 @@ class Session:
         """Tell the model something that no person said."""
         message = user_text(text, "runtime")
 
-        def work(tx: Tx) -> None:
+        def work(tx: Tx) -> int:
             number, seq = tx.add_message(message)
             event = UserInputReceived(self.id, self.turn_id, seq, number, len(text), message.origin, joins=True)
             tx.event(event)
+            return seq
 
-        await self.journal.write(work)
-        self.append(message)
+        self.append(message, await self.journal.write(work))
+
+    async def audit(self, invocations: Sequence[Invocation]) -> None:
+        """Write down which extensions were called, and what came of it."""
+        if invocations:
+            await self.journal.write(lambda tx: [tx.event(invocation.event) for invocation in invocations])
 
     async def reload(self) -> None:
         """Read the conversation from the log: at start, and after an end that may have left this copy behind."""
-        stored, ended = await self.journal.read(self._read)
-        here = (call for _, call in ended if (call.model, call.provider, call.source) == self.route.key)
-        confirmed = {call.message_seq: call for call in here if call.message_seq}
-        if ended:
-            self.cache.restore(ended[-1][1], self.route, ended[-1][0])
-        self.history, self.calls, self.meter, self.done = [], {}, PromptMeter(self.meter.counter), []
-        for item in in_call_order(stored):
-            call = confirmed.get(item.row.seq)
-            if call is not None:
-                self.confirm(call.usage, Prefix(digest=call.prefix))
-            self._take(item.message, call.usage if call is not None else None)
-            if item.row.turn == self.journal.turn:
-                self._note_results(item.message, item.row.round)
+        stored = await self.journal.read(lambda t: read_stored(t, self.id, self.journal.writer.number))
+        if stored.answered:
+            at, last = stored.answered[-1]
+            self.cache.restore(last, self.route, at)
+        self.calls, self.done = {}, []
+        number = self.journal.writer.number
+        self.route = await self.journal.read(lambda t: observed_before(t, number, self.route))
+        self.conversation = loaded(stored, self.route, self.meter.counter)
+        if not self._dynamic:
+            self._assemble()
+        for item in stored.items:
+            self.calls.update((c.call_id, c) for c in item.message.calls)
+            if item.turn == self.journal.turn:
+                self._note_results(item.message, item.round)
 
-    def _read(self, transcript: Transcript) -> tuple[list[StoredMessage], list[tuple[float, LlmCallEnded]]]:
-        """The messages, and the newest answered calls with the time of their end."""
-        rows = transcript.newest_named(self.journal.writer.number, event_name(LlmCallEnded), CONFIRMED_READ)
-        calls = ((row.ts, decode_payload(row.event, row.payload)) for row in rows)
-        return transcript.messages(self.id), [(ts, call) for ts, call in calls if isinstance(call, LlmCallEnded)]
-
-    def append(self, message: Message, usage: Usage | None = None) -> None:
-        """Take a message that was just committed into the conversation; ``usage`` is that of an answer."""
-        self._take(message, usage)
-        self._note_results(message, self.journal.round)
-
-    def confirm(self, usage: Usage, prefix: Prefix) -> None:
-        """The provider counted what was sent: ``prefix`` and the whole conversation."""
-        self.meter.confirm(usage.prompt_tokens, len(self.history), self.route, prefix)
-
-    def _take(self, message: Message, usage: Usage | None = None) -> None:
-        self.history.append(message)
+    def append(
+        self,
+        message: Message,
+        seq: int,
+        result: ResultMeta | None = None,
+        usage: Usage | None = None,
+        prefix: Prefix | None = None,
+    ) -> None:
+        """Take a message that was just committed into the conversation; ``usage`` and ``prefix`` are as in
+        `Conversation.append`.
+        """
+        journal = self.journal
         self.calls.update((c.call_id, c) for c in message.calls)
-        counted = replayed_output(message, usage) if usage is not None else None
-        self.meter.append(travelling(message, self.route), counted=counted, route=self.route)
+        self.conversation.append(Item(seq, journal.turn, journal.round, message, result), usage, prefix)
+        self._note_results(message, journal.round)
 
     def _note_results(self, message: Message, round_: int) -> None:
         for block in message.blocks:
@@ -223,15 +238,36 @@ class Session:
         return Done(round_, call.name, call.arguments, error, wrote, bool(tool and tool.polls))
 
     @property
+    def history(self) -> list[Message]:
+        """The conversation as it is sent."""
+        return self.conversation.messages
+
+    @property
+    def meter(self) -> PromptMeter:
+        """The size of what is sent."""
+        return self.conversation.meter
+
+    @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """The tools as advertised."""
-        return tuple(t.spec for t in self.tools.values())
+        """The tools as advertised: that which brings results back only while there is one to bring back."""
+        stored = any(stub.ref for stub, _ in self.conversation.view.stubs.values())
+        return tuple(tool.spec for name, tool in self.tools.items() if stored or name != RECALL)
 
     def take_route(self, opened: OpenedRoute) -> None:
         """Go on with another route. What was counted on the old one holds once the session returns to it."""
         self.route, self.provider, self.output_limit = opened.route, opened.provider, None
         self.cache.diagnosed = opened.diagnosed
-        self.meter.retake(travelling(message, self.route) for message in self.history)
+        self.conversation.switch(opened.route)
+
+    async def observe(self, limit: int | None, actual: int | None, used: int) -> None:
+        """A prompt that was estimated at ``used`` tokens was refused as too large: what that says of the route."""
+        route = observed(self.route, limit, used)
+        if route == self.route:
+            return
+        self.route = self.conversation.route = route
+        if limit:
+            seen = WindowObserved(*route.key, limit=limit, actual=actual, estimated=used)
+            await self.journal.write(lambda tx: tx.event(seen))
 
     # -- turns ------------------------------------------------------------------------------------------------------
     @property
@@ -248,9 +284,14 @@ class Session:
         self.turn_calls = []
         self._turn_started, self._turn_running = self.clock.monotonic(), True
         today = datetime.fromtimestamp(self.clock.now(), tz=UTC).astimezone()
-        facts = PromptFacts(
-            self.root.name, today.date().isoformat(), platform.system(), self.options.approve, tuple(self.tools)
-        )
+        names = tuple(spec.name for spec in self.specs)
+        facts = PromptFacts(self.root.name, today.date().isoformat(), platform.system(), self.options.approve, names)
+        self._dynamic = dynamic_prompt(facts)
+
+    def _assemble(self) -> None:
+        today = datetime.fromtimestamp(self.clock.now(), tz=UTC).astimezone()
+        names = tuple(spec.name for spec in self.specs)
+        facts = PromptFacts(self.root.name, today.date().isoformat(), platform.system(), self.options.approve, names)
         self._dynamic = dynamic_prompt(facts)
 
     def end_turn(self) -> None:
@@ -302,7 +343,7 @@ class Session:
         bound = time_bound(self.limits, self.clocks())
         return bound[0] if bound else None
 
-    def pay(self, call_id: str, attempt: int, usage: Usage | None, micro: int | None) -> None:
+    def pay(self, call_id: str, attempt: int, usage: Usage | None, micro: int | None, purpose: str = "turn") -> None:
         """Count what a committed call cost, here and, where the money is real, in the person's ledger."""
         self.spent_micro += micro or 0
         self.turn_spent_micro += micro or 0
@@ -316,20 +357,11 @@ class Session:
             model=self.route.model,
             cost_micro=micro,
             session=self.id,
-            purpose="turn",
+            purpose=purpose,
             source=self.route.source,
             call=f"{call_id}:{attempt}",
         )
         self.on_paid(entry)
-
-
-def in_call_order(stored: Sequence[StoredMessage]) -> list[StoredMessage]:
-    """The results of a batch in the order of its calls, as they were sent; their rows stand in the order they came."""
-    order = {call.call_id: n for n, call in enumerate(c for item in stored for c in item.message.calls)}
-    made: list[StoredMessage] = []
-    for _, group in groupby(stored, key=lambda item: item.row.role == "tool"):
-        made += sorted(group, key=lambda item: order.get(item.row.call_id, 0))
-    return made
 
 
 def unanswered(transcript: Transcript, session_id: str) -> tuple[ToolCallBlock, ...]:

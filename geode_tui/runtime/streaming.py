@@ -17,10 +17,13 @@ MERGE_CHARS = 8_192
 
 
 class AnswerStream:
-    """Consumes one stream. The message row is opened with the first piece; `message` is then (id, seq)."""
+    """Consumes one stream. The message row is opened with the first piece; without ``rows`` there is none, and the
+    answer is its caller's alone.
+    """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, *, rows: bool = True) -> None:
         self._session = session
+        self._rows = rows
         self._waiting: list[Delta] = []
         self._seq = 0
         self._more = asyncio.Event()
@@ -34,7 +37,7 @@ class AnswerStream:
         try:
             async for event in provider.stream(request):
                 match event:
-                    case Delta():
+                    case Delta() if self._rows:
                         self._waiting.append(event)
                         self._more.set()
                     case Opened(usage=usage) | Progress(usage=usage):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections.abc import AsyncIterator
+from typing import Any, TypeVar
 
 from geode_tui.core.endings import Ending
 from geode_tui.core.events import ExecutionCancelled
@@ -12,13 +14,16 @@ from geode_tui.core.messages import ToolCallBlock
 from geode_tui.core.text import Redactor, clean_line
 from geode_tui.log import commands as cmd
 from geode_tui.log.writer import Fenced, Tx
+from geode_tui.runtime.byhand import ByHand
 from geode_tui.runtime.closing import Loose, close
 from geode_tui.runtime.executor import Executor
 from geode_tui.runtime.inbox import Commands, Inbox, Waiting
 from geode_tui.runtime.loop import TurnLoop, completed, metrics
-from geode_tui.runtime.request import RequestPath, failed_call
+from geode_tui.runtime.request import RequestPath
+from geode_tui.runtime.sending import failed_call
 from geode_tui.runtime.session import Session, TurnEnd, unanswered
 
+T = TypeVar("T")
 LOOK_S = 0.05
 """Pace of the look for commands (ARCHITECTURE.md, "The log")."""
 _log = logging.getLogger(__name__)
@@ -29,29 +34,51 @@ class Turns:
 
     def __init__(self, session: Session, inbox: Inbox, redact: Redactor, *, log_file: str = "") -> None:
         self.session = session
-        self.commands = Commands(session)
         self._inbox = inbox
         self._request = RequestPath(session, redact)
+        self.commands = Commands(session, self._request)
+        self._hands = ByHand(session, self._request)
         self._executor = Executor(session)
         self._interrupts: list[Waiting] = []
-        self._task: asyncio.Task[TurnEnd] | None = None
+        self._task: asyncio.Task[Any] | None = None
         self._log_file = log_file
 
     async def run(self) -> TurnEnd:
         """Run the open turn to its end, and say how it ended."""
         loop = TurnLoop(self.session, self._request, self._executor, self._take_inputs)
-        self._task = asyncio.create_task(loop.run())
+        async with self._attended(asyncio.create_task(loop.run())) as task:
+            end = await self._ended(task)
+        await self._finish(end)
+        return end
+
+    async def by_hand(self, waiting: Waiting) -> None:
+        """Work on the context of a session at rest. An interrupt ends it; what is typed meanwhile waits."""
+        async with self._attended(asyncio.create_task(self._hands.serve(waiting))) as task:
+            try:
+                await task
+            except asyncio.CancelledError:
+                if not self._interrupts:
+                    task.cancel()
+                    with contextlib.suppress(asyncio.CancelledError):
+                        await task
+                    raise
+        interrupts, self._interrupts = self._interrupts, []
+        for interrupt in interrupts:
+            await self.commands.settle(interrupt, "done")
+
+    @contextlib.asynccontextmanager
+    async def _attended(self, task: asyncio.Task[T]) -> AsyncIterator[asyncio.Task[T]]:
+        """``task``, while commands are attended to."""
+        self._task = task
         attending = asyncio.create_task(self._attend())
         attending.add_done_callback(self._unattended)
         try:
-            end = await self._ended(self._task)
+            yield task
         finally:
             attending.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await attending
             self._task = None
-        await self._finish(end)
-        return end
 
     async def end_without_running(self, waiting: Waiting) -> None:
         """Interrupt a turn that no worker was running: it is closed and ends as cancelled."""
@@ -139,7 +166,9 @@ class Turns:
                 await self.commands.settle(waiting, "refused", "the run is going on already")
             case cmd.Retry():
                 await self.commands.retry(waiting)
-            case cmd.Submit() | cmd.Model():
+            case cmd.Fork():
+                await self.commands.settle(waiting, "refused", "this session has begun already")
+            case cmd.Submit() | cmd.Model() | cmd.Compact() | cmd.Undo() | cmd.Redo():
                 pass  # taken at the next round boundary, or after the turn
 
     async def _interrupt(self, waiting: Waiting) -> None:
@@ -151,8 +180,15 @@ class Turns:
             self._task.cancel()
 
     async def _take_inputs(self) -> bool:
+        """Take in what waits for a round's boundary; what concerns the context comes first, so that what was typed
+        stands after it. Says whether anything was typed.
+        """
         taken = False
-        for waiting in self._inbox.waiting():
+        found = self._inbox.waiting()
+        for waiting in found:
+            if isinstance(waiting.body, cmd.Compact | cmd.Undo | cmd.Redo):
+                await self._hands.serve(waiting)
+        for waiting in found:
             if isinstance(waiting.body, cmd.Model):
                 await self.commands.model(waiting, waiting.body)
             elif isinstance(waiting.body, cmd.Submit) and not waiting.body.later:

@@ -19,6 +19,7 @@ from geode_tui.log import commands as cmd
 from geode_tui.log import presence
 from geode_tui.log.lease import Lease
 from geode_tui.log.writer import Tx
+from geode_tui.runtime.forking import Forking
 from geode_tui.runtime.inbox import Inbox, Waiting
 from geode_tui.runtime.recovery import recover
 from geode_tui.runtime.session import ResumePoint, Session
@@ -63,6 +64,7 @@ class Worker:
         self._end_group = end_group
         self._leave_s = leave_s
         self._turns = Turns(session, inbox, redact, log_file=log_file)
+        self._forking = Forking(session, self._turns.commands)
         self._turn_open = point.turn_open
         self._ending = point.ending
         session.journal.on_trouble = self._trouble
@@ -185,6 +187,10 @@ class Worker:
                     await self._turns.commands.model(item, body)
                 case cmd.Retry():
                     await self._turns.commands.retry(item)
+                case cmd.Compact() | cmd.Undo() | cmd.Redo():
+                    await self._turns.by_hand(item)
+                case cmd.Fork() as body:
+                    await self._forking.take(item, body)
                 case None:
                     await self._turns.commands.settle(item, "refused", item.problem)
         return False

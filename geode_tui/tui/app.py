@@ -6,10 +6,11 @@ import asyncio
 import gc
 import os
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 from textual.app import App
@@ -24,22 +25,36 @@ from geode_tui.core.strings import Language, Strings
 from geode_tui.tui.alerts import notification
 from geode_tui.tui.depth import Depth, filter_for
 from geode_tui.tui.glyphs import Glyphs, still
-from geode_tui.tui.home_source import HomeSource
 from geode_tui.tui.look import Look, Redact
 from geode_tui.tui.palette import Palette
 from geode_tui.tui.screens.base import BaseScreen
-from geode_tui.tui.screens.home import HomeScreen
-from geode_tui.tui.screens.run import RunScreen
-from geode_tui.tui.screens.run_view import RunView
-from geode_tui.tui.source import RunSource
 from geode_tui.tui.terminal import MODES, TerminalDriver, know_alt_keys
 from geode_tui.tui.theme_watch import ThemeRead, ThemeWatch
 from geode_tui.tui.themes import DEFAULT, LoadedTheme, load_themes, without_planes
+
+if TYPE_CHECKING:  # a screen is a third of the time to the first paint: each is loaded when it is opened
+    from geode_tui.tui.home_source import HomeSource
+    from geode_tui.tui.screens.home import HomeScreen
+    from geode_tui.tui.screens.run import RunScreen
+    from geode_tui.tui.screens.run_view import RunView
+    from geode_tui.tui.screens.run_window import RunWindow
+    from geode_tui.tui.source import RunSource
 
 OLD_AFTER = 100
 """Collections of what is a little older between two of everything: those take 85 ms while a long answer streams, and
 with Python's own 10 there was one every 20 s.
 """
+
+
+WARM_AFTER_S = 1.0
+"""Seconds from the start of the screen until what other screens need is loaded."""
+_OTHERS = ("screens.run", "screens.home", "screens.modal", "widgets.events", "widgets.context_tab", "widgets.cost_tab")
+
+
+def load_others() -> None:
+    """Load what the first paint did without, in a thread: opening it takes no longer than opening it again."""
+    for name in _OTHERS:
+        import_module(f"geode_tui.tui.{name}")
 
 
 def _keep_what_is_there() -> None:
@@ -62,7 +77,7 @@ class GeodeApp(App[str]):
         redact: Masks secrets in every text from data.
         motion: Whether the spinner moves.
         depth: How many colours the terminal has; the variable ``NO_COLOR`` makes it none.
-        home: All runs; None where there is only the one.
+        home: Gives all runs, when they are first wanted; None where there is only the one.
         bell: Whether the terminal's bell calls the person (see `tui.alerts`).
         notify: Whether the terminal is asked to show a notification then.
         warnings: Lines to say at the start.
@@ -110,7 +125,7 @@ class GeodeApp(App[str]):
         *,
         motion: bool = True,
         depth: Depth = "full",
-        home: HomeSource | None = None,
+        home: Callable[[], HomeSource] | None = None,
         warnings: Iterable[str] = (),
         bell: bool = False,
         notify: bool = False,
@@ -136,7 +151,7 @@ class GeodeApp(App[str]):
         self.look = Look(self._palette(self.themes[name]), glyphs if motion else still(glyphs), strings, redact)
         self._motion = motion
         self._calls_by_bell, self._calls_by_notification = bell, notify
-        self._home_source = home
+        self._make_home = home
         self._run = None if source is None else self._new_run(source)
         self._home = self._new_home() if source is None else None
 
@@ -170,13 +185,17 @@ class GeodeApp(App[str]):
         return self._home or self.run_screen
 
     def _new_run(self, source: RunSource, first: str = "") -> RunScreen:
-        has_home = self._home_source is not None
+        from geode_tui.tui.screens.run import RunScreen
+
+        has_home = self._make_home is not None
         return RunScreen(source, self.look, tuple(self.themes), motion=self._motion, first=first, home=has_home)
 
     def _new_home(self, selected: str = "") -> HomeScreen:
-        if self._home_source is None:
+        from geode_tui.tui.screens.home import HomeScreen
+
+        if self._make_home is None:
             raise ValueError("an application without a run needs a home screen")
-        return HomeScreen(self._home_source, self.look, tuple(self.themes), selected)
+        return HomeScreen(self._make_home(), self.look, tuple(self.themes), selected)
 
     def on_home_screen_run_wanted(self, event: HomeScreen.RunWanted) -> None:
         """Open a run over the home screen, which rests meanwhile."""
@@ -192,12 +211,25 @@ class GeodeApp(App[str]):
         left = self.run_screen.source.session_id
         if self._home is None:
             self._home = self._new_home(left)
-            # Textual 8.2.8 gives a default screen no callback, which leaving it by a switch then misses.
-            self.run_screen._push_result_callback(self, None)
-            self.switch_screen(self._home)
+            self._exchange(self.run_screen, self._home)
         else:
             self.pop_screen()
             self._home.resume(left)
+
+    def on_run_window_run_wanted(self, event: RunWindow.RunWanted) -> None:
+        """Open another run in the place of the one that is shown, whatever lies over it; that one's follower ends."""
+        left = self._run
+        if left is None or self.shown is not left:
+            return
+        while self.screen is not left:
+            self.pop_screen()
+        self._run = self._new_run(event.source)
+        self._exchange(left, self._run)
+
+    def _exchange(self, left: RunScreen, screen: BaseScreen) -> None:
+        if not left._result_callbacks:  # Textual 8.2.8 gives a default screen none, which a switch then misses
+            left._push_result_callback(self, None)
+        self.switch_screen(screen)
 
     def get_driver_class(self) -> type[Driver]:
         """Our own way of taking and giving back a terminal; any other kind of driver is left as it is."""
@@ -216,6 +248,7 @@ class GeodeApp(App[str]):
             self.notify(self.look.line(line), severity="warning", markup=False)
         self.call_after_refresh(_keep_what_is_there)
         self.call_after_refresh(self._theme_watch.start)
+        self.set_timer(WARM_AFTER_S, lambda: self.run_worker(load_others, group="load", thread=True))
 
     def on_unmount(self) -> None:
         """End what was started."""
@@ -264,13 +297,7 @@ class GeodeApp(App[str]):
     # -- actions ------------------------------------------------------------------------------------------------------
     def action_leave(self) -> None:
         """Leave. Workers are other processes, so runs go on."""
-        shown, line = self.shown, None
-        if isinstance(shown, RunScreen):
-            if shown.newest is not None and shown.newest.liveness.state != "free":
-                line = self.look.t("leave.goes_on", session=self.look.line(shown.source.session_id))
-        elif isinstance(shown, HomeScreen) and shown.header.view.live:
-            line = self.look.t("leave.all_go_on", n=shown.header.view.live)
-        self.exit(line)
+        self.exit(self.shown.parting)
 
     def on_run_view_alerted(self, event: RunView.Alerted) -> None:
         """Call the person, in the ways that are wanted."""
@@ -283,6 +310,15 @@ class GeodeApp(App[str]):
     async def action_quit(self) -> None:
         """As `action_leave`."""
         self.action_leave()
+
+    def refresh_css(self, animate: bool = True) -> None:
+        """Textual's own reads all styles again. Before the first widget is there none were read yet: the variables of
+        the theme are enough then.
+        """
+        if self._is_mounted:
+            super().refresh_css(animate)
+        else:
+            self.stylesheet.set_variables(self.get_css_variables())
 
     def action_redraw(self) -> None:
         """Take the terminal's modes again and paint everything."""

@@ -47,6 +47,7 @@ _HINTS: dict[Area, tuple[tuple[str, str, str], ...]] = {
         ("", "{ }", "hint.rounds"),
         ("conversation.find", "/", "hint.find"),
         ("conversation.copy", "y", "hint.copy"),
+        ("run.compact", "c", "hint.compact"),
         ("run.escape", "esc esc", "hint.interrupt"),
         ("run.next_pane", "tab", "hint.panes"),
         ("run.help", "f1", "hint.help"),
@@ -80,6 +81,7 @@ _HINTS: dict[Area, tuple[tuple[str, str, str], ...]] = {
         ("context.sort", "s", "hint.sort"),
         ("context.filter", "/", "hint.filter"),
         ("context.copy", "y", "hint.copy"),
+        ("run.compact", "c", "hint.compact"),
         ("run.next_pane", "tab", "hint.panes"),
         ("run.zoom", "ctrl+o", "hint.zoom"),
         ("run.help", "f1", "hint.help"),
@@ -110,6 +112,7 @@ _HINTS: dict[Area, tuple[tuple[str, str, str], ...]] = {
     ),
     "side": (
         ("run.needs", "ctrl+g", "hint.answer"),
+        ("run.compact", "c", "hint.compact"),
         ("run.middle", "\\", "hint.middle"),
         ("run.zoom", "ctrl+o", "hint.zoom"),
         ("run.next_pane", "tab", "hint.panes"),

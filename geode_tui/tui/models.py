@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from geode_tui.core import format as fmt
+from geode_tui.tui.choices import Choice
 from geode_tui.tui.look import Look
-from geode_tui.tui.screens.modal import Choice
 from geode_tui.tui.source import ModelChoice
 from geode_tui.view.state import RunState
 

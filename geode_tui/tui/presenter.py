@@ -9,6 +9,7 @@ import msgspec
 from geode_tui.core import format as fmt
 from geode_tui.core.events import ContextFigures
 from geode_tui.tui.look import Look
+from geode_tui.tui.slash import WINDOW_KINDS
 from geode_tui.tui.widgets.cost import cost_view
 from geode_tui.tui.widgets.gauge import GaugeView
 from geode_tui.tui.widgets.header import HeaderView
@@ -25,8 +26,10 @@ from geode_tui.view.selectors import (
     guards,
     needs_you,
     run_status,
+    upkeep,
 )
 from geode_tui.view.state import RunState
+from geode_tui.view.window_notes import upkeep_text
 
 UNKNOWN_WINDOW = 200_000
 """Tokens that an unknown window is planned with."""
@@ -39,6 +42,11 @@ class Presented(msgspec.Struct, frozen=True):
     header: HeaderView
     side: SideView
     notices: tuple[Line, ...]
+
+    @property
+    def ticks(self) -> bool:
+        """Whether a clock on screen moves."""
+        return self.status.ticks or self.header.upkeep
 
 
 def present(batch: Batch, look: Look, project: str, now: float, *, interrupting: bool) -> Presented:
@@ -56,8 +64,10 @@ def present(batch: Batch, look: Look, project: str, now: float, *, interrupting:
         ended=look.line(ending_line(state, look.strings)),
         starting=starting,
         interrupting=interrupting and state.turn_open,
+        upkeep=upkeep(state, status) == "running",
     )
-    return Presented(status, header, _side(state, status, now), tuple(_notices(batch, status, look)))
+    side = _side(state, status, upkeep_text(state, status, now, look.strings), now)
+    return Presented(status, header, side, tuple(_notices(batch, status, look)))
 
 
 def _whole_seconds(status: Status) -> Status:
@@ -66,11 +76,11 @@ def _whole_seconds(status: Status) -> Status:
     return msgspec.structs.replace(status, elapsed_s=int(status.elapsed_s), retry_in_s=retry)
 
 
-def _side(state: RunState, status: Status, now: float) -> SideView:
+def _side(state: RunState, status: Status, tidying: str, now: float) -> SideView:
     lines = guards(state, now, live=status.ticks)
     whole = tuple(msgspec.structs.replace(line, used=int(line.used)) for line in lines)
     return SideView(
-        gauge=GaugeView(state.context, state.last_estimate_error, forecast_of(state)),
+        gauge=GaugeView(state.context, state.last_estimate_error, forecast_of(state), upkeep=tidying),
         cost=cost_view(state),
         guards=whole,
         first=first_to_stop(lines, state.rounds),
@@ -103,8 +113,12 @@ def _notices(batch: Batch, status: Status, look: Look) -> list[Line]:
         out.append(Line(look.t("notice.handoff"), "warn"))
     if state.turn_open and 0 < state.cache_low_turn == state.turn:
         out.append(Line(look.t("notice.cache_low", percent=cache_read_text(state)), "warn"))
+    if state.maintenance_paused and status.kind != "ended":
+        out.append(Line(look.t("notice.upkeep_paused"), "warn"))
     note = look.t("composer.queued" if status.ticks else "composer.starting")
     out += [Line(look.line(p.text), "queued", note) for p in batch.pending if p.kind == "submit"]
+    later = look.t("composer.next_round" if status.ticks else "composer.starting")
+    out += [Line(look.t(f"command.{p.kind}"), "queued", later) for p in batch.pending if p.kind in WINDOW_KINDS]
     return out
 
 

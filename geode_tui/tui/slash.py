@@ -14,6 +14,10 @@ COMMANDS = (
     "status",
     "cost",
     "context",
+    "compact",
+    "undo",
+    "redo",
+    "fork",
     "interrupt",
     "retry",
     "later",
@@ -27,7 +31,13 @@ COMMANDS = (
     "zoom",
     "quit",
 )
+WINDOW_KINDS = frozenset({"compact", "undo", "redo"})
+"""Orders about what the model is sent: a run that goes on takes them up between two rounds."""
+KEEP = range(1, 1_001)
+"""How many of the newest messages a compaction may be asked to keep (RUNTIME.md 2.5)."""
 LIMITS = ("rounds", "time", "session", "cost")
+_COMPACT = re.compile(r"(?:keep\s+([0-9]{1,6})(?:\s+|\Z))?(?:focus\s+(.+))?\Z", re.DOTALL)
+_ROUND = re.compile(r"(?:([0-9]{1,9})\.)?([0-9]{1,9})\Z")
 _WORD = re.compile(r"/([A-Za-z]*)(?:\s+(.*))?\Z", re.DOTALL)
 _CLOCK = re.compile(r"(?:(\d+):)?(\d+):(\d\d)\Z")
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*([smh]?)\Z")
@@ -68,8 +78,12 @@ def parse(text: str) -> Parsed:
         return Wrong("slash.unknown", {"name": name})
     if name == "later":
         return Order("submit", {"text": rest, "later": True}) if rest else Wrong("slash.later")
-    if name in {"interrupt", "retry"}:
+    if name in {"interrupt", "retry", "undo", "redo"}:
         return Order(name, {})
+    if name == "compact":
+        return _compact(rest)
+    if name == "fork" and rest and round_of(rest) is None:
+        return Wrong("slash.fork")
     if name == "budget":
         return _budget(rest)
     if name == "model" and rest:
@@ -79,6 +93,27 @@ def parse(text: str) -> Parsed:
     if name == "language" and rest not in NAMES:
         return Wrong("slash.language")
     return Local(name, rest)
+
+
+def _compact(rest: str) -> Parsed:
+    """``[keep N] [focus TEXT]``, or ``--prune``."""
+    if rest == "--prune":
+        return compaction(prune=True)
+    match = _COMPACT.match(rest)
+    if match is None or (match[1] and int(match[1]) not in KEEP):
+        return Wrong("slash.compact")
+    return compaction(int(match[1] or 0), match[2] or "")
+
+
+def compaction(keep: int = 0, focus: str = "", *, prune: bool = False) -> Order:
+    """Replace the older part of what the model is sent; see `log.commands.Compact`."""
+    return Order("compact", {"keep": keep, "focus": focus, "prune": prune})
+
+
+def round_of(text: str) -> tuple[int, int] | None:
+    """(turn, round) of ``12`` or ``2.12``; 0 is the newest. None for anything else."""
+    match = _ROUND.match(text)
+    return (int(match[1] or 0), int(match[2])) if match else None
 
 
 def _budget(rest: str) -> Parsed:

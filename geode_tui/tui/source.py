@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from threading import Event
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from geode_tui.core.events import EventRow
 from geode_tui.log.browse import PAGE, EventPage, EventQuery
-from geode_tui.log.rows import StoredMessage
-from geode_tui.view.blocks import BlockEntry
-from geode_tui.view.cost import MonthCost
-from geode_tui.view.follow import Batch
+
+if TYPE_CHECKING:
+    from geode_tui.log.rows import StoredMessage
+    from geode_tui.view.blocks import BlockEntry
+    from geode_tui.view.cost import MonthCost
+    from geode_tui.view.follow import Batch
 
 
 class SourceError(Exception):
@@ -102,7 +104,7 @@ class RunSource(EventSource, Protocol):
         ...
 
     def arguments(self, call_id: str) -> str:
-        """The whole JSON text of a call's arguments as the model sent it. Raises `SourceError`."""
+        """The whole JSON text of a call's arguments as it would be run. Raises `SourceError`."""
         ...
 
     def inputs(self) -> tuple[str, ...]:
@@ -117,8 +119,16 @@ class RunSource(EventSource, Protocol):
         """Write a command row, and start a worker where the command needs one. Raises `SourceError`."""
         ...
 
-    def blocks(self) -> tuple[BlockEntry, ...]:
-        """All blocks of the run's whole messages, in order. Raises `SourceError`."""
+    def fork(self, turn: int, round_: int) -> RunSource:
+        """A new run that begins as a copy of this one at the end of that round; 0 is the newest turn or round. Waits
+        until it is there. Raises `SourceError`.
+        """
+        ...
+
+    def blocks(self, version: int) -> tuple[BlockEntry, ...]:
+        """All blocks of the run's whole messages, in order, as ``version`` of the view has them sent; 0 is before there
+        was any. Raises `SourceError`.
+        """
         ...
 
     def months(self) -> tuple[MonthCost, ...]:

@@ -53,7 +53,7 @@ async def _settled(
         app.clear_notifications()
         await pilot.pause(LOOK_S)
         lines = screen._compositor.render_strips()  # Textual has no public way to a screen's lines
-        reading = screen.conversation.busy or screen.context.reading or screen.cost.reading
+        reading = screen.conversation.busy or any(pane.reading for pane in screen.columns.panes.values())
         read = screen.newest is not None and current(screen.newest) and not reading
         if (read and lines == before) or time.monotonic() >= deadline:
             return lines

@@ -15,8 +15,13 @@ import msgspec
 from geode_tui.core.events import ContextFigures
 from geode_tui.view.state import RunState
 
-BlockState: TypeAlias = Literal["fixed", "verbatim", "unsent"]
-"""``fixed`` stands before the conversation, ``verbatim`` is sent as it is, ``unsent`` joins the next request."""
+BlockState: TypeAlias = Literal[
+    "fixed", "verbatim", "unsent", "masked", "shrunk", "offloaded", "summarised", "left_out"
+]
+"""``fixed`` stands before the conversation, ``verbatim`` is sent as it is, ``unsent`` joins the next request. A result
+that is ``masked``, ``shrunk`` or ``offloaded`` is sent as something shorter. ``summarised`` and ``left_out`` stand for
+messages that are not sent, with a summary of them or without.
+"""
 Order: TypeAlias = Literal["largest", "newest", "oldest", "kind"]
 ORDERS: tuple[Order, ...] = ("largest", "newest", "oldest", "kind")
 
@@ -24,9 +29,18 @@ FIXED = ("system", "tools", "unattributed")
 """Kinds that no message holds."""
 
 
+class Hidden(msgspec.Struct, frozen=True):
+    """Messages that are not sent: ``count`` of those from seq ``first`` to ``upto``."""
+
+    first: int
+    upto: int
+    count: int
+
+
 class BlockEntry(msgspec.Struct, frozen=True):
-    """A block of a stored message. ``weight`` is its estimated size in tokens; ``name`` and ``detail`` are raw texts: a
-    tool's name and what it was called with, or the beginning of a text.
+    """A block of a stored message. ``weight`` is the estimated size in tokens of what is sent of it; ``name`` and
+    ``detail`` are raw texts: a tool's name and what it was called with, or the beginning of a text. ``message_id`` is 0
+    for what stands for ``hidden`` messages. ``protected`` is the rule by which no automatic step may touch it.
     """
 
     message_id: int
@@ -39,6 +53,9 @@ class BlockEntry(msgspec.Struct, frozen=True):
     detail: str = ""
     is_path: bool = False
     call_id: str = ""
+    state: BlockState = "verbatim"
+    protected: str = ""
+    hidden: Hidden | None = None
 
 
 class BlockRow(msgspec.Struct, frozen=True):
@@ -93,7 +110,7 @@ def table_of(
     for kind, tokens in figures.parts.items():
         if kind in sent:
             shares = _shares([entry.weight for entry in sent[kind]], tokens)
-            rows += [BlockRow(kind, n, "verbatim", entry) for n, entry in zip(shares, sent[kind], strict=True)]
+            rows += [BlockRow(kind, n, entry.state, entry) for n, entry in zip(shares, sent[kind], strict=True)]
         elif tokens > 0:
             rows.append(BlockRow(kind, tokens, "fixed"))
     return BlockTable(_by_size(rows), figures)

@@ -17,10 +17,13 @@ LINE = 300
 """Most characters of a line: what is longer is cut."""
 
 _ERRORS = frozenset({"llm_call_failed", "tool_exec_failed", "cost_limit_exceeded", "observer_failed"})
+_TROUBLED = frozenset({"error", "timeout", "rejected"})
+"""What may come of an extension that is worth a second look."""
 _WARNINGS = frozenset(
     {
         "llm_call_retried",
         "cache_hit_low",
+        "context_critical",
         "cost_warning",
         "handoff_triggered",
         "wrap_up_started",
@@ -29,7 +32,9 @@ _WARNINGS = frozenset(
     }
 )
 
-_BY_CONTENT = frozenset({"tool_exec_ended", "turn_completed", "command_finished"})
+_BY_CONTENT = frozenset(
+    {"tool_exec_ended", "turn_completed", "command_finished", "maintenance_ended", "extension_invoked"}
+)
 """Names whose level depends on what they say."""
 
 
@@ -53,11 +58,17 @@ def event_level(event: str, payload: str) -> EventLevel:
         return "error"
     if name in _WARNINGS:
         return "warning"
-    if name == "tool_exec_ended" and _fields(payload).get("has_error"):
-        return "warning"
+    if name == "tool_exec_ended":
+        fields = _fields(payload)
+        return "warning" if fields.get("has_error") or fields.get("not_stored") else "info"
     if name == "turn_completed" and _fields(payload).get("termination_reason") not in SUCCESS:
         return "warning"
     if name == "command_finished" and _fields(payload).get("outcome") != "done":
+        return "warning"
+    if name == "maintenance_ended":
+        fields = _fields(payload)
+        return "warning" if fields.get("status") == "failed" or fields.get("paused") else "info"
+    if name == "extension_invoked" and _fields(payload).get("status") in _TROUBLED:
         return "warning"
     return "info"
 
@@ -136,7 +147,7 @@ def _call_ended(f: _Lenient) -> str:
 def _tool_ended(f: _Lenient) -> str:
     word = f.text("summary") or ("failed" if f.get("has_error") else "ok")
     time = fmt.elapsed(f.count("duration_ms") / 1000) if f.get("executed", True) else "not run"
-    return f"{f.text('tool_name')}  {_join(word, time, fmt.tokens(f.count('tokens')) + ' tok')}"
+    return f"{f.text('tool_name')}  {_join(word, time, fmt.tokens(f.count('tokens')) + ' tok', f.text('not_stored'))}"
 
 
 def _limits(f: _Lenient) -> str:
@@ -151,6 +162,45 @@ def _limits(f: _Lenient) -> str:
 
 def _spent(f: _Lenient) -> str:
     return f"{fmt.money(f.count('total_micro'))} of {fmt.money(f.count('limit_micro'))}"
+
+
+def _sizes(f: _Lenient) -> str:
+    return f"{fmt.tokens(f.count('tokens_before'))} -> {fmt.tokens(f.count('tokens_after'))}"
+
+
+def _gauge(context: _Lenient) -> str:
+    return f"{fmt.tokens(context.count('used'))} of {fmt.tokens(context.count('budget'))}"
+
+
+def _upkeep_ended(f: _Lenient) -> str:
+    changed = f.text("status") == "changed"
+    return _join(
+        f"{f.text('trigger')}: {f.text('action')} {f.text('status')}",
+        _sizes(f) if changed else "",
+        f"{f.count('original_count')} -> {f.count('new_count')} messages" if changed else "",
+        f.text("detail") or f.text("error_type"),
+        "paused" if f.get("paused") else "",
+    )
+
+
+def _view_changed(f: _Lenient) -> str:
+    operations = ", ".join(f"{name} {f.inner('operations').count(name)}" for name in f.inner("operations"))
+    back, lost = f.get("takes_back"), f.get("lost")
+    taken = " ".join(map(str, back)) if isinstance(back, list) else ""
+    return _join(
+        f"version {f.count('version')} ({f.text('cause')})",
+        operations,
+        f"takes back {taken}" if taken else "",
+        _sizes(f),
+        "written here" if f.get("local") else "",
+        f"{len(lost)} lost by the summary" if isinstance(lost, list) and lost else "",
+        f"{f.count('unbound')} signed thoughts not sent" if f.count("unbound") else "",
+    )
+
+
+def _forked(f: _Lenient) -> str:
+    at = f"turn {f.count('turn')} round {f.count('round')}" if f.count("turn") else ""
+    return _join(f"from {f.text('parent')}", at, f"#{f.count('seq')}")
 
 
 _LINES: dict[str, Callable[[_Lenient], str]] = {
@@ -197,6 +247,34 @@ _LINES: dict[str, Callable[[_Lenient], str]] = {
     "context_compacted": lambda f: _join(
         f.text("trigger"), f"{fmt.tokens(f.count('tokens_before'))} before" if f.count("tokens_before") else ""
     ),
+    "provider_compacted": lambda f: _join(
+        f"#{f.count('seq')}",
+        f"{fmt.tokens(f.count('tokens_before'))} -> {fmt.tokens(f.count('tokens_after'))}"
+        if f.count("tokens_after")
+        else f"{fmt.tokens(f.count('tokens_before'))} before",
+    ),
+    "provider_cleared": lambda f: _join(
+        f"{f.count('tool_uses')} results cleared by the provider", f"{fmt.tokens(f.count('tokens'))} tok"
+    ),
+    "context_critical": lambda f: _gauge(f.inner("metrics")),
+    "context_overflow_action": lambda f: _join(f"{f.text('trigger')}: {f.text('action')}", _gauge(f.inner("metrics"))),
+    "maintenance_started": lambda f: _join(
+        f.text("trigger"), _gauge(f.inner("context")), "the run waits for it" if f.get("hard") else ""
+    ),
+    "maintenance_ended": _upkeep_ended,
+    "view_changed": _view_changed,
+    "window_observed": lambda f: _join(
+        f"{fmt.tokens(f.count('limit'))} fit",
+        f"{fmt.tokens(f.count('actual'))} counted" if f.count("actual") else "",
+        f"{fmt.tokens(f.count('estimated'))} estimated" if f.count("estimated") else "",
+    ),
+    "tool_result_offloaded": lambda f: _join(
+        f"{f.text('tool_name')}  {f.text('ref_id')}", f"{fmt.tokens(f.count('original_tokens'))} tok"
+    ),
+    "extension_invoked": lambda f: _join(
+        f"{f.text('surface')} {f.text('name')}  {f.text('extension')} {f.text('status')}", f.text("reason")
+    ),
+    "session_forked": _forked,
     "transcript_imported": lambda f: _join(
         f.text("format"), f"{f.count('rows')} rows", f"{f.count('skipped')} skipped" if f.count("skipped") else ""
     ),

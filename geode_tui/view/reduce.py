@@ -12,8 +12,10 @@ import msgspec
 
 from geode_tui.core import events as ev
 from geode_tui.core.text import clean_line
+from geode_tui.view import reduce_window
 from geode_tui.view.state import (
     NEWEST,
+    NOTES,
     CacheBreak,
     CacheLoss,
     Money,
@@ -77,6 +79,7 @@ def session_started(s: RunState, p: ev.SessionStarted, row: ev.EventRow) -> None
         s.turn_absorbed_s += max(0.0, row.ts - s.last_ts)
     s.worker_left = False
     s.retry = None
+    s.maintenance_paused = False
 
 
 def session_ended(s: RunState, p: ev.SessionEnded, row: ev.EventRow) -> None:
@@ -207,6 +210,8 @@ def tool_exec_ended(s: RunState, p: ev.ToolExecEnded, row: ev.EventRow) -> None:
     s.messages += 1
     s.chars += p.chars
     s.newest_seq = max(s.newest_seq, p.seq)
+    if p.not_stored:
+        s.warnings += 1
     if p.has_error:
         s.tools_failed += 1
     else:
@@ -258,11 +263,8 @@ def model_switched(s: RunState, p: ev.ModelSwitched, row: ev.EventRow) -> None:
     s.model, s.provider, s.source = clean_line(p.to_model), clean_line(p.provider), clean_line(p.source)
     s.simulated, s.context, s.last_estimate_error = p.simulated, p.context, None
     s.prompt_upto = s.newest_seq
-
-
-def context_compacted(s: RunState, p: ev.ContextCompacted, row: ev.EventRow) -> None:
-    """What was said so far is not sent any more."""
-    s.prompt_from = s.newest_seq
+    s.window_observed = 0
+    s.maintenance_paused = False
 
 
 def approvals_changed(s: RunState, p: ev.ApprovalsChanged, row: ev.EventRow) -> None:
@@ -295,22 +297,31 @@ def turn_completed(s: RunState, p: ev.TurnCompleted, row: ev.EventRow) -> None:
     s.open_calls.clear()
     s.open_tools.clear()
     s.approvals.clear()
-    s.retry = None
+    s.retry = s.maintenance = None
     s.wrap_up = ""
     if p.error_type:
         s.errors += 1
 
 
 def _reducers() -> dict[str, Reducer]:
-    here = vars(sys.modules[__name__])
+    here = {**vars(reduce_window), **vars(sys.modules[__name__])}
     return {name: here[name] for name in ev.CATALOGUE if name in here}
 
 
 _REDUCERS = _reducers()
-_DECODERS = {name: msgspec.json.Decoder(kind).decode for name, kind in ev.CATALOGUE.items()}
-REDUCER_HASH = hashlib.sha256(
-    (inspect.getsource(sys.modules[__name__]) + inspect.getsource(sys.modules[RunState.__module__])).encode()
-).hexdigest()[:16]
+
+
+class _Decoders(dict[str, Callable[[str], Any]]):
+    """Each is made when the first event of its name is folded: a start folds few kinds."""
+
+    def __missing__(self, name: str) -> Callable[[str], Any]:
+        self[name] = decode = msgspec.json.Decoder(ev.CATALOGUE[name]).decode
+        return decode
+
+
+_DECODERS = _Decoders()
+_SOURCES = (sys.modules[__name__], reduce_window, sys.modules[RunState.__module__])
+REDUCER_HASH = hashlib.sha256("".join(map(inspect.getsource, _SOURCES)).encode()).hexdigest()[:16]
 """Changes with this code: a snapshot of another reducer is ignored and rebuilt."""
 
 
@@ -327,7 +338,7 @@ def fold(state: RunState, rows: Iterable[ev.EventRow]) -> RunState:
                 state.damaged_events += 1
             else:
                 reducer(state, payload, row)
-        elif name not in decoders:
+        elif name not in ev.CATALOGUE:
             state.unknown_events += 1
         feed.append(row)
         if len(feed) >= 2 * NEWEST:
@@ -344,6 +355,7 @@ def encode_state(state: RunState) -> bytes:
         rounds=state.rounds[-NEWEST:],
         cache_breaks=state.cache_breaks[-NEWEST:],
         outcomes=state.outcomes[-NEWEST:],
+        window_notes=state.window_notes[-NOTES:],
         feed=[],
     )
     return msgspec.json.encode(bounded)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
+
 from geode_tui.core.events import ContextFigures
 from geode_tui.core.usage import Usage, usd
 from geode_tui.log.rows import Liveness, PendingCommand, SessionRow
@@ -97,6 +99,8 @@ def status_report(
 
 
 def _waiting_on(state: RunState, now: float) -> dict[str, Any] | None:
+    if (upkeep := state.maintenance) is not None:
+        return {"kind": "compaction", "name": upkeep.trigger, "seconds": round(now - upkeep.since, 1)}
     if not state.turn_open:
         return None
     if state.approvals:
@@ -113,13 +117,14 @@ def _waiting_on(state: RunState, now: float) -> dict[str, Any] | None:
     return None
 
 
-def context_report(state: RunState, table: BlockTable, round_: int | None = None) -> dict[str, Any]:
+def context_report(state: RunState, table: BlockTable) -> dict[str, Any]:
     """``context SESSION``: the gauge's figures and the block table."""
     figures = state.context
     ahead = forecast_of(state)
     return {
         "session_id": state.session_id,
-        "round": state.round if round_ is None else round_,
+        "turn": state.turn,
+        "round": state.round,
         "route": {"model": state.model, "provider": state.provider, "source": state.source},
         **_gauge(figures),
         "rows": [{"category": kind, "tokens": tokens} for kind, tokens in parts_of(figures)],
@@ -133,7 +138,7 @@ def context_report(state: RunState, table: BlockTable, round_: int | None = None
             "rounds_to_cost_limit": ahead.cost.likely if ahead and ahead.cost else None,
             "ranges": {name: _range(ahead, left) for name, left in limits_ahead(ahead)} if ahead else {},
         },
-        "view": {"version": 1, "cause": "original"},
+        "view": {"version": state.view_version, "cause": state.view_cause or "original"},
     }
 
 
@@ -183,7 +188,8 @@ def _block(row: BlockRow) -> dict[str, Any]:
         "name": entry.name if entry else "",
         "state": row.state,
         "tokens": row.tokens,
-        "protected": None,
+        "protected": (entry.protected or None) if entry else None,
+        "hidden": msgspec.to_builtins(entry.hidden) if entry else None,
     }
 
 

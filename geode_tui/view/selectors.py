@@ -87,8 +87,17 @@ def needs_you(state: RunState) -> int:
     return len(state.approvals)
 
 
+def upkeep(state: RunState, status: Status) -> Literal["", "running", "interrupted"]:
+    """How the window's upkeep stands, once it has begun: without a worker that answers, nothing goes on with it."""
+    if state.maintenance is None:
+        return ""
+    return "running" if status.kind in {"running", "waiting", "idle"} else "interrupted"
+
+
 def doing(state: RunState) -> str:
     """The string key of what the run is doing: ``doing.model`` and so on."""
+    if state.maintenance is not None:
+        return "doing.upkeep"
     if not state.turn_open:
         return "doing.nothing"
     if state.approvals:
@@ -125,7 +134,9 @@ def state_line(state: RunState, status: Status, strings: Strings) -> str:
     parts = [strings.t(f"state.{status.kind}")]
     if status.retry_in_s is not None:
         parts.append(strings.t("state.retry", time=fmt.short_clock(status.retry_in_s)))
-    elif status.kind in {"running", "waiting"}:
+    elif upkeep(state, status) == "interrupted":
+        parts.append(strings.t("upkeep.interrupted"))
+    elif status.ticks or upkeep(state, status):
         parts.append(strings.t(doing(state)))
     elif ended := ending_line(state, strings):
         parts.append(ended)

@@ -28,7 +28,8 @@ from geode_tui.view.selectors import (
     run_status,
     state_line,
 )
-from geode_tui.view.state import OpenApproval, RunState
+from geode_tui.view.state import OpenApproval, RunState, WindowNote
+from geode_tui.view.window_notes import note_text
 
 CONTEXT_MARKS = (50, 70, 80, 90, 100)
 """Percents of the prompt budget that are told when they are passed (PRODUCT.md, "Context gauge")."""
@@ -91,9 +92,19 @@ def _changes(before: Moment, now: Moment, strings: Strings) -> Iterator[str]:
         yield t("notice.handoff")
     if new.cache_low_turn and not old.cache_low_turn:
         yield t("notice.cache_low", percent=cache_read_text(new))
+    if new.maintenance is not None and new.maintenance != old.maintenance:
+        yield t("plain.state", text=state_line(new, now.status, strings))
+    for note in _since(old.window_notes, new.window_notes):
+        yield t("plain.window", text=note_text(note, strings))
     if new.turn and _standing(now) != _standing(before):
         yield t("plain.state", text=state_line(new, now.status, strings))
         yield from _what_to_do(now, strings)
+
+
+def _since(old: Sequence[WindowNote], new: Sequence[WindowNote]) -> list[WindowNote]:
+    """The notes after the last old one; of both lists only the newest are kept."""
+    known = next((n for n in range(len(new), 0, -1) if old and new[n - 1] == old[-1]), 0)
+    return list(new[known:])
 
 
 def _standing(at: Moment) -> tuple[str, int]:

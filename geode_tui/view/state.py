@@ -6,7 +6,7 @@ inside are immutable either way.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -17,6 +17,8 @@ from geode_tui.core.usage import CacheUse, Usage
 
 NEWEST = 200
 """Rows kept of any list (ARCHITECTURE.md, "Snapshots")."""
+NOTES = 50
+"""Window notes kept: they are the longest rows of a snapshot."""
 
 
 class OpenCall(msgspec.Struct, frozen=True):
@@ -121,6 +123,51 @@ class Money(msgspec.Struct, frozen=True):
     """The part of ``cost_micro`` that a subscription paid for: list price, not money spent."""
 
 
+class Maintenance(msgspec.Struct, frozen=True):
+    """The window's upkeep, which has begun and not ended. ``trigger`` is its cause, ``since`` epoch seconds."""
+
+    trigger: str
+    since: float
+
+
+NoteKind: TypeAlias = Literal[
+    "summarised",
+    "trimmed",
+    "masked",
+    "shrunk",
+    "offloaded",
+    "undone",
+    "redone",
+    "compacted",
+    "native",
+    "failed",
+    "paused",
+    "observed",
+    "forked",
+]
+"""``trimmed`` leaves messages out without a summary, ``compacted`` is another program's compaction,
+``native`` the provider's own."""
+
+
+class WindowNote(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Something that befell what the model is sent, between message ``seq`` and the next one.
+
+    ``before`` and ``after`` are tokens of the prompt, 0 where they are not known; ``count`` are results, ``first`` to
+    ``upto`` the messages it is about, ``versions`` those of the view that no longer hold.
+    """
+
+    seq: int
+    what: NoteKind
+    before: int = 0
+    after: int = 0
+    count: int = 0
+    first: int = 0
+    upto: int = 0
+    versions: tuple[int, ...] = ()
+    local: bool = False
+    detail: str = ""
+
+
 class RunState(msgspec.Struct):
     """See the module. All money is micro-dollars, all times epoch seconds, all context figures tokens."""
 
@@ -173,6 +220,16 @@ class RunState(msgspec.Struct):
     handoff: bool = False
     wrap_up: str = ""
 
+    view_version: int = 0
+    """The active version of the view; 0 while everything is sent as it was said."""
+    view_cause: str = ""
+    maintenance: Maintenance | None = None
+    maintenance_paused: bool = False
+    """Soft upkeep of the window rests: it did not help often enough."""
+    window_observed: int = 0
+    """What the provider itself said fits on this route, tokens; 0 while it said nothing."""
+    forked_from: str = ""
+
     messages: int = 0
     chars: int = 0
     newest_seq: int = 0
@@ -196,6 +253,7 @@ class RunState(msgspec.Struct):
     rounds: list[RoundFigures] = []
     cache_breaks: list[CacheBreak] = []
     outcomes: list[Outcome] = []
+    window_notes: list[WindowNote] = []
     feed: list[EventRow] = []
 
 
@@ -211,5 +269,6 @@ def frozen_copy(state: RunState) -> RunState:
         rounds=state.rounds[-NEWEST:],
         cache_breaks=state.cache_breaks[-NEWEST:],
         outcomes=state.outcomes[-NEWEST:],
+        window_notes=state.window_notes[-NOTES:],
         feed=state.feed[-NEWEST:],
     )

@@ -19,14 +19,14 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from geode_tui.context.estimate import PromptMeter
-from geode_tui.core.messages import Message, ToolCallBlock, ToolResultBlock, tool_text
+from geode_tui.context.conversation import Conversation
+from geode_tui.context.protect import result_of
 from geode_tui.core.tokens import TokenCounter
+from geode_tui.core.views import Mask, Stub
 from geode_tui.log import commands as cmd
 from geode_tui.routes.catalog import Catalog
 from geode_tui.runtime.opened import OpenedRoute
 from geode_tui.runtime.session import Session
-from geode_tui.runtime.switching import travelling
 from geode_tui.runtime.tools.base import ToolOutcome
 from tests.bench.figures import median
 from tests.lab import Call, Lab, Say, ScriptStep
@@ -131,7 +131,7 @@ class _Run:
         before = run.last_event
         run.submit("look at the next files, 부탁합니다")
         async with run.worker() as worker:
-            worker.session.meter = PromptMeter(self._counter)
+            worker.session.conversation = Conversation(worker.session.route, self._counter)
             await worker.run()
         return list(self._errors(run.events("llm_call_started", "llm_call_ended", after=before)))
 
@@ -145,19 +145,12 @@ class _Run:
 
 
 def mask_old_results(session: Session) -> int:
-    """Replace all but the newest results by a line each, as another view of the history would; returns how many."""
-    results = [n for n, message in enumerate(session.history) if message.role == "tool"]
-    old = results[:-KEPT_RESULTS]
-    for place in old:
-        session.history[place] = _masked(session.history[place])
-    session.meter.retake(travelling(message, session.route) for message in session.history)
+    """Replace all but the newest results by a line each, as another version of the view; returns how many."""
+    talk = session.conversation
+    old = [i for i in talk.items if i.message.role == "tool" and i.seq not in talk.view.stubs][:-KEPT_RESULTS]
+    mask = Mask(tuple(Stub(i.seq, f"[masked: {len(result.text)} characters]") for i in old if (result := result_of(i))))
+    talk.take(talk.version("warning", [mask]))
     return len(old)
-
-
-def _masked(message: Message) -> Message:
-    block = message.blocks[0]
-    assert isinstance(block, ToolResultBlock)
-    return tool_text(ToolCallBlock(block.call_id, block.name, "{}"), f"[masked: {len(block.text)} characters]")
 
 
 def _material() -> Iterator[str]:

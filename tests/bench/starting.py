@@ -22,7 +22,7 @@ def first_paint(bench: Bench) -> list[Row]:
     """Attach to an ended run until its frame, and until its title and last words are there, beside a minimal app."""
     root = stores.stored("short")
     minimal, frame, full = [], [], []
-    for _ in range(bench.count(9, 3)):
+    for _ in range(bench.count(21, 3)):
         minimal.append(_until(bench.peer("minimal"), READY))
         frame.append(_until(bench.screen(root), PLACEHOLDER))
         full.append(_until(bench.screen(root), PLACEHOLDER, TITLE, LAST))

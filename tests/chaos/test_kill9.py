@@ -24,9 +24,9 @@ def killed_runs(place: Place, kills: int, seed: int) -> None:
     known: dict[int, tuple[str, str]] = {}
     for number in range(1, kills + 1):
         process = worker(place, session)
-        _await_owner(place, session, process)
+        await_owner(place, session, process)
         _send_something(place, session, dice, number)
-        _let_it_run(dice.uniform(0.0, LONGEST_S))
+        let_it_run(dice.uniform(0.0, LONGEST_S))
         process.kill()
         status(process)
         now = seen(place, session)
@@ -40,7 +40,7 @@ def killed_runs(place: Place, kills: int, seed: int) -> None:
     _check_words_and_effects(place, session)
 
 
-def _await_owner(place: Place, session_id: str, process: ForkServerProcess) -> None:
+def await_owner(place: Place, session_id: str, process: ForkServerProcess) -> None:
     """Wait until the worker owns the session, or has left it again."""
     until(lambda: place.liveness(session_id).state != "free" or process.exitcode is not None, "a worker")
 
@@ -49,7 +49,7 @@ def _words(number: int) -> str:
     return f"run `echo {number} >> out.txt`"
 
 
-def _let_it_run(seconds: float) -> None:
+def let_it_run(seconds: float) -> None:
     """The moment of the kill is drawn, not derived from what the worker does: that is the point of this test."""
     time.sleep(seconds)
 

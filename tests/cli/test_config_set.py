@@ -52,6 +52,7 @@ deny = ["run_shell"]
         ("model", "gpt-6-sol", ("model", "gpt-6-sol")),
         ("ascii", "true", ("ascii", True)),
         ("context_window", "32000", ("context_window", 32_000)),
+        ("tool_offload_threshold", "5000", ("tool_offload", {"threshold": 5_000})),
     ],
 )
 def test_other_lines_and_comments_stay(tmp_path: Path, key: str, value: str, expected: tuple[str, object]) -> None:

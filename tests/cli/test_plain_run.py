@@ -16,7 +16,7 @@ from geode_tui.core.messages import Message, TextBlock, ThinkingBlock, ToolCallB
 from geode_tui.core.usage import CacheUse
 from geode_tui.log.rows import Liveness, MessageRow, ResultMeta, StoredMessage
 from geode_tui.view.follow import Added, Batch, Completed, Index, Op
-from geode_tui.view.state import Money, Outcome, RunState
+from geode_tui.view.state import Money, Outcome, RunState, WindowNote
 from tests.tui import hostile
 from tests.tui.fakes import FIGURES, FREE, HELD, FakeSource, approval, running_state
 
@@ -177,6 +177,19 @@ def test_words_are_sent_and_commands_done_as_on_the_screen(told: Told) -> None:
     ]
     assert told.type("/cost")[0].startswith("session  $1.84 of $5.00")
     assert told.type("/nothing")[0].startswith("There is no command /nothing")
+
+
+def test_the_context_is_changed_by_the_same_commands_and_each_change_is_told(told: Told) -> None:
+    told.show(running_state())
+    assert told.type("/compact keep 8") == ["compaction: takes effect at the next round boundary."]
+    note = WindowNote(9, "summarised", 162_000, 41_000, first=1, upto=84)
+    assert told.show(running_state(window_notes=[note])) == [
+        "about the context: context compacted: 162.0k -> 41.0k, messages 1-84"
+    ]
+    told.show(quiet(window_notes=[note]))
+    assert told.type("/undo") == []
+    assert [kind for kind, _ in told.sent] == ["compact", "undo"]
+    assert told.type("/fork 3") == ["/fork does nothing without a screen."]
 
 
 def test_words_that_cannot_be_sent_are_told(told: Told) -> None:

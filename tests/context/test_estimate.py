@@ -171,14 +171,19 @@ def test_what_is_not_replayed_is_not_added() -> None:
     assert replayed_output(thought, Usage(output_tokens=500)) is None
 
 
-def test_an_anchor_holds_for_its_own_route_and_prefix_only() -> None:
+def test_an_anchor_holds_for_its_own_route_only() -> None:
     meter = confirmed(user_text("x" * 4_000), tokens=9_000)
-    other = Route("m", "p", "subscription", "m", 200_000, 64_000, "catalog")
-    for shown in (gauge(meter, other), gauge(meter, prefix=Prefix(500, 1_500, "other"))):
-        assert shown.measured == "estimated"
-        assert shown.used < 6_000
-        assert shown.margin_percent == UNCONFIRMED_MARGIN_PERCENT
+    shown = gauge(meter, Route("m", "p", "subscription", "m", 200_000, 64_000, "catalog"))
+    assert (shown.measured, shown.margin_percent) == ("estimated", UNCONFIRMED_MARGIN_PERCENT)
+    assert shown.used < 6_000
     assert gauge(meter).used == 9_000
+
+
+def test_another_prefix_moves_the_anchor_by_its_difference() -> None:
+    meter = confirmed(user_text("x" * 4_000), tokens=9_000)
+    shown = gauge(meter, prefix=Prefix(500, PREFIX.tools + 1_000, "with one tool more"))
+    assert (shown.measured, shown.margin_percent) == ("estimated", 0)
+    assert 9_000 + 500 < shown.used + PREFIX.system - 500 < 9_000 + 1_800
 
 
 @pytest.mark.parametrize("tokens", [0, -1, 200_001, 41_000_900])
@@ -403,3 +408,16 @@ def test_a_count_beyond_an_assumed_window_is_believed_and_one_beyond_a_known_win
     assert plausible(unknown.window + 1, unknown)
     assert not plausible(known.window + 1, known)
     assert not plausible(0, unknown)
+
+
+def test_where_most_of_a_conversation_left_what_is_there_now_says_how_large_it_is() -> None:
+    """A few percent of what left would be a third of what stays."""
+    meter = PromptMeter()
+    texts = [user_text(f"{n} " + "word " * 800) for n in range(40)]
+    for message in texts:
+        meter.append(message)
+    whole = gauge(meter).used
+    meter.confirm(whole * 94 // 100, meter.messages, ROUTE, PREFIX)
+    meter.retake([user_text("a summary of it all"), texts[-1]])
+    left = PREFIX.tokens + round((whole - PREFIX.tokens) / 40)
+    assert 0.85 * left < gauge(meter).used < 1.15 * left

@@ -25,6 +25,14 @@ def test_one_result_may_take_5_percent_of_a_small_window_and_25k_of_others(windo
     assert result_limit(window) == limit
 
 
+@pytest.mark.parametrize(
+    ("window", "most", "limit"),
+    [(1_000_000, 0, None), (1_000_000, 40_000, 40_000), (200_000, 0, 10_000), (200_000, 3_000, 3_000)],
+)
+def test_the_bound_can_be_set_but_for_a_small_windows_share(window: int, most: int, limit: int | None) -> None:
+    assert result_limit(window, most) == limit
+
+
 mixed = st.lists(st.tuples(st.sampled_from(["x", "한", "a b\n", "漢字\n", "\n"]), st.integers(1, 400)), max_size=8).map(
     lambda runs: "".join(text * count for text, count in runs)
 )

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from geode_tui.core.limits import ResultBounds
 from geode_tui.core.settings import (
     ENVIRONMENT,
     GUARDED,
@@ -133,3 +134,27 @@ def test_switches_of_the_screen_come_from_the_environment(text: str, on: bool) -
     found = resolve((from_environment({"GEODE_MOTION": text, "GEODE_BELL": text, "GEODE_NOTIFY": text}),)).settings
     assert (found.motion, found.bell, found.notify) == (on, on, on)
     assert (Settings().motion, Settings().bell, Settings().notify) == (True, False, False)
+
+
+@pytest.mark.parametrize(
+    "values", [{"tool_offload_threshold": 5_000}, {"tool_offload": {"threshold": 5_000}}], ids=["flat", "table"]
+)
+def test_the_offload_threshold_has_two_names(values: dict[str, Any]) -> None:
+    """RUNTIME.md 4.1."""
+    found = resolve((Layer("user", {"tool_offload": {"threshold": 1}}), Layer(PROJECT, values)))
+    assert found.settings.result_bounds() == ResultBounds(offload=5_000, most=25_000)
+    assert found.origins == {"tool_offload.threshold": PROJECT}
+
+
+def test_both_names_in_one_file_are_an_error_that_names_them() -> None:
+    values = {"tool_offload_threshold": 5_000, "tool_offload": {"threshold": 6_000}}
+    with pytest.raises(
+        SettingsError, match=r"^user: tool_offload_threshold and tool_offload\.threshold are one setting"
+    ):
+        resolve((Layer("user", values),))
+
+
+def test_results_are_bounded_unless_the_person_says_otherwise() -> None:
+    assert Settings().result_bounds() == ResultBounds(offload=15_000, most=25_000)
+    free = resolve((Layer("user", {"tool_offload_threshold": 0, "max_tool_result_tokens": 0}),)).settings
+    assert free.result_bounds() == ResultBounds(offload=0, most=0)

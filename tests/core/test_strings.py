@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from geode_tui.core.endings import Ending
-from geode_tui.core.strings import CATALOGUES, Strings, en, ko, language_of
+from geode_tui.core.strings import NAMES, Strings, catalogue, en, ko, language_of
 from geode_tui.core.strings.en import CATALOGUE as EN
 from geode_tui.core.strings.ko import CATALOGUE as KO
 
 SOURCE = Path(__file__).parents[2] / "geode_tui"
+CATALOGUES = {language: catalogue(language) for language in NAMES}
 
 
 def placeholders(text: str) -> set[str]:
@@ -44,8 +45,8 @@ def test_every_ending_has_words() -> None:
 
 
 def test_no_text_holds_a_character_of_ambiguous_or_double_width_but_korean() -> None:
-    for language, catalogue in CATALOGUES.items():
-        for key, text in catalogue.items():
+    for language, texts in CATALOGUES.items():
+        for key, text in texts.items():
             for char in text:
                 wide = unicodedata.east_asian_width(char) in "AWF"
                 hangul = language == "ko" and "\uac00" <= char <= "\ud7a3"
@@ -53,8 +54,8 @@ def test_no_text_holds_a_character_of_ambiguous_or_double_width_but_korean() -> 
 
 
 def test_texts_are_calm_and_plain() -> None:
-    for catalogue in CATALOGUES.values():
-        for key, text in catalogue.items():
+    for texts in CATALOGUES.values():
+        for key, text in texts.items():
             assert "!" not in text, key
             assert text == text.strip(), key
 

@@ -11,10 +11,11 @@ from collections.abc import Iterator, Sequence
 
 from tests.lab.chaos import Chaos
 from tests.lab.demo import demo
+from tests.lab.planner import planner
 from tests.lab.scripts import Say, ScriptStep
 from tests.lab.server import Lab
 
-SCRIPTS: dict[str, ScriptStep] = {"demo": demo, "done": Say("done")}
+SCRIPTS: dict[str, ScriptStep] = {"demo": demo, "planner": planner(), "done": Say("done")}
 KEY = "lab-key"
 
 
@@ -31,6 +32,7 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--port", type=int, default=0, help="port on 127.0.0.1 (default: a free one)")
     parser.add_argument("--script", choices=sorted(SCRIPTS), default="demo", help="what the model does")
     parser.add_argument("--window", type=int, default=200_000, help="context window, tokens")
+    parser.add_argument("--reject-at", type=float, default=1.0, help="share of the window that is really taken")
     parser.add_argument("--chaos", type=int, metavar="SEED", help="let answers fail by chance, the same for a seed")
     parser.add_argument("--rate", type=float, default=0.2, help="share of requests that fail (with --chaos)")
     return parser.parse_args(given)
@@ -54,7 +56,9 @@ def variables(lab: Lab) -> Iterator[tuple[str, str]]:
 async def serve(options: argparse.Namespace) -> None:
     """Serve until interrupted, and say what was asked."""
     chaos = None if options.chaos is None else Chaos(options.chaos, options.rate)
-    async with Lab(port=options.port, window=options.window, chaos=chaos, otherwise=SCRIPTS[options.script]) as lab:
+    script = SCRIPTS[options.script]
+    window, share = options.window, options.reject_at
+    async with Lab(port=options.port, window=window, reject_at=share, chaos=chaos, otherwise=script) as lab:
         print("\n".join(f"export {name}={value}" for name, value in variables(lab)), flush=True)
         shown = 0
         while True:

@@ -7,12 +7,17 @@ from __future__ import annotations
 import hmac
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
+from tests.lab.anthropic_edits import compactions_valid, edits_valid
 from tests.lab.cache import mark_of
 from tests.lab.rules import Body, Inquiry, Refused, Rule, bearer, lone_surrogate, parsed
-from tests.lab.sealing import sign
+from tests.lab.sealing import Place
 from tests.lab.tokens import text_blocks
+
+BOUND_MODELS = ("claude-fable-5-1", "claude-opus-5-5")
+"""Models whose thinking is bound to what stands before it (RUNTIME.md 3.1)."""
 
 
 def invalid(message: str) -> Refused:
@@ -211,35 +216,43 @@ def _calls(message: Mapping[str, Any]) -> list[str]:
 
 
 def signatures_valid(inquiry: Inquiry) -> Refused | None:
-    """Every thinking block is exactly one this lab's model wrote (and, if bound, wrote here)."""
-    messages = inquiry.body["messages"]
-    for i, message in enumerate(messages):
-        blocks = text_blocks(message["content"])
-        for j, block in enumerate(blocks):
-            if block.get("type") == "thinking" and not _signed(inquiry, block, messages[:i], blocks[:j]):
-                return invalid(f"messages.{i}.content.{j}: Invalid `signature` in `thinking` block")
+    """Every thinking block is one this lab's model wrote; where its model binds it, wrote after just these messages."""
+    if not any(block.get("type") == "thinking" for _, block in _every_block(inquiry.body)):
+        return None
+    bound = inquiry.limits.bound_thinking or inquiry.body["model"] in BOUND_MODELS
+    place = Place(inquiry.secret)
+    for i, message in enumerate(inquiry.body["messages"]):
+        for j, block in enumerate(text_blocks(message["content"])):
+            if block.get("type") == "thinking":
+                own, given = place.sign(block["thinking"]), str(block.get("signature", ""))
+                where = f"messages.{i}.content.{j}: Invalid `signature` in `thinking` block"
+                if not _equal(own.partition(".")[0], given.partition(".")[0]):
+                    return invalid(where)
+                if bound and not _equal(own, given):
+                    return invalid(f"{where}: the content before the block is not what it was written after")
+            place.add(message["role"], block)
     return None
 
 
-def _signed(inquiry: Inquiry, block: Body, before: list[Any], beside: list[Any]) -> bool:
-    given = str(block.get("signature", ""))
-    right = sign(inquiry.secret, block["thinking"], before, beside)
-    if inquiry.limits.bound_thinking:
-        return hmac.compare_digest(given.encode(), right.encode())
-    return hmac.compare_digest(given.partition(".")[0].encode(), right.partition(".")[0].encode())
+def _equal(right: str, given: str) -> bool:
+    return hmac.compare_digest(right.encode(), given.encode())
 
 
 def prompt_fits(inquiry: Inquiry) -> Refused | None:
     """The prompt, and the prompt with the output asked for, within the window."""
-    size, window, output = inquiry.count(inquiry.body), inquiry.limits.window, inquiry.body["max_tokens"]
+    (size, window), output = inquiry.measure(), inquiry.body["max_tokens"]
     if size > window:
-        return invalid(f"prompt is too long: {size} tokens > {window} maximum")
+        return _overflow(f"prompt is too long: {size} tokens > {window} maximum")
     if size + output > window:
-        return invalid(
+        return _overflow(
             f"input length and `max_tokens` exceed context limit: {size} + {output} > {window}, "
             "decrease input length or `max_tokens` and try again"
         )
     return None
+
+
+def _overflow(message: str) -> Refused:
+    return replace(invalid(message), overflow=True)
 
 
 def _every_block(body: Body) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -260,6 +273,8 @@ PROMPT_RULES: tuple[Rule, ...] = (
     content_filled,
     calls_answered,
     signatures_valid,
+    edits_valid,
+    compactions_valid,
 )
 RULES: tuple[Rule, ...] = (key_given, version_given, fields_given, output_limit, *PROMPT_RULES, prompt_fits)
 COUNT_RULES: tuple[Rule, ...] = (key_given, version_given, *PROMPT_RULES)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import Any, TypeAlias
 
+from tests.lab.anthropic_edits import Edited, edited, edited_tokens
 from tests.lab.anthropic_rules import COUNT_RULES, RULES, invalid, parse_body
-from tests.lab.cache import PromptCache, Split
+from tests.lab.cache import PromptCache, Split, prompt_tokens
+from tests.lab.compaction import compaction, opening
 from tests.lab.diagnosis import Diagnosis, Sent
 from tests.lab.http import Received, Response, Whole
 from tests.lab.playing import (
@@ -47,6 +49,7 @@ class AnthropicWire:
         self._secret = secret
         self._message_numbers = count(1)
         self._call_numbers = count(1)
+        self._compactions = count(1)
         self._diagnosis = Diagnosis("messages_changed")
 
     def respond(self, received: Received, next_reply: NextReply) -> Response:
@@ -58,10 +61,10 @@ class AnthropicWire:
         body = parse_body(received.raw)
         if isinstance(body, Refused):
             return _error(body)
-        inquiry = Inquiry(received.headers, body, self._limits, lambda b: self._cache.measure(b).total, self._secret)
+        inquiry = Inquiry(received, body, self._limits, edited_tokens, self._secret)
         if received.path == COUNT_TOKENS:
             refused = refusal(inquiry, COUNT_RULES)
-            return _error(refused) if refused else json_answer(200, {"input_tokens": self._cache.measure(body).total})
+            return _error(refused) if refused else json_answer(200, _count(body))
         refused = refusal(inquiry, RULES)
         if refused is None and body.get("stream") is not True:
             refused = invalid("stream: this server only streams")
@@ -69,9 +72,15 @@ class AnthropicWire:
 
     def stream(self, body: dict[str, Any], reply: WithParts) -> Stream:
         """See `playing.Voice`."""
-        usage = _prompt_usage(self._cache.serve(body))
+        prompt = edited(body)
+        begun = usage = _prompt_usage(self._cache.serve(prompt.body))
         chunk = chunk_of(reply)
         blocks = [self._numbered(part) for part in reply.parts]
+        compacted = self._compacted(prompt) if prompt.compacts else None
+        if compacted is not None:
+            blocks.insert(0, _streamed(compacted))
+            after = {**prompt.body, "messages": [{"role": "assistant", "content": [compacted]}]}
+            usage = _prompt_usage(self._cache.serve(after))
         extra = reply.usage if isinstance(reply, Answer) else {}
         message_id = f"msg_{next(self._message_numbers):04d}"
         start = {
@@ -84,7 +93,7 @@ class AnthropicWire:
                 "content": [],
                 "stop_reason": None,
                 "stop_sequence": None,
-                "usage": {**usage, "output_tokens": 1, "service_tier": "standard", **extra},
+                "usage": {**begun, "output_tokens": 1, "service_tier": "standard", **extra},
                 **self._diagnosed(message_id, body),
             },
         }
@@ -94,9 +103,12 @@ class AnthropicWire:
             signature = self._signature(part, body, done)
             content += self._block_pieces(index, part, signature, chunk)
             done.append(_finished_block(part, signature))
-        counted = {**_flat(usage), **_output_usage(blocks, done), **extra}
+        counted = {**_flat(usage), **_output_usage(reply.parts, done[compacted is not None :]), **extra}
+        if compacted is not None:
+            counted["iterations"] = [_iteration("compaction", begun, compacted), {"type": "message", **counted}]
+        applied = {"context_management": {"applied_edits": prompt.applied}} if "context_management" in body else {}
         closing: list[Event] = [
-            {"type": "message_delta", "delta": _ending(reply, blocks), "usage": counted},
+            {"type": "message_delta", "delta": _ending(reply, blocks), "usage": counted, **applied},
             {"type": "message_stop"},
         ]
         return Stream(content, [self._piece(event) for event in closing])
@@ -116,6 +128,11 @@ class AnthropicWire:
     def failed(self, fail: Fail) -> Whole:
         """See `playing.Voice`."""
         return failed_with(fail, _error_body(fail.type, fail.message, fail.details))
+
+    def _compacted(self, prompt: Edited) -> dict[str, Any]:
+        read = len(prompt.body["messages"])
+        said = f"Summary {next(self._compactions)} of {read} messages: the work went on as it was asked for."
+        return compaction(self._secret, f"<summary>\n{said}\n</summary>")
 
     def _piece(self, event: Event, chars: int = 0, delay_s: float = 0.0) -> Piece:
         return Piece(self.event(event), chars, delay_s)
@@ -167,7 +184,16 @@ class AnthropicWire:
 
 
 def _error(refused: Refused) -> Whole:
-    return json_answer(refused.status, _error_body(refused.type, refused.message))
+    details = {"error_code": refused.code} if refused.code else None
+    return json_answer(refused.status, _error_body(refused.type, refused.message, details))
+
+
+def _count(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer to a token count: after the edits, and before them where there are any."""
+    size = {"input_tokens": edited_tokens(body)}
+    if "context_management" not in body:
+        return size
+    return {**size, "context_management": {"original_input_tokens": prompt_tokens(body)}}
 
 
 def _error_body(kind: str, message: str, details: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -205,7 +231,11 @@ def _finished_block(part: Part, signature: str) -> Event:
     if isinstance(part, Call):
         return {"type": "tool_use", "id": part.id, "name": part.name, "input": _object(part)}
     assert isinstance(part, Block)
-    return part.block
+    block = dict(part.block)
+    for delta in part.deltas:
+        if delta["type"] == "compaction_delta":
+            block |= {name: value for name, value in delta.items() if name != "type"}
+    return block
 
 
 def _object(call: Call) -> Any:
@@ -241,7 +271,18 @@ def _flat(usage: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in usage.items() if name != "cache_creation"}
 
 
-def _output_usage(parts: list[Part], blocks: list[Mapping[str, Any]]) -> dict[str, Any]:
+def _streamed(block: Mapping[str, Any]) -> Block:
+    """A compaction as a part of an answer."""
+    start, delta = opening(block)
+    return Block(start, (delta,))
+
+
+def _iteration(kind: str, usage: Mapping[str, Any], block: Mapping[str, Any]) -> dict[str, Any]:
+    """The usage of a call of the vendor's own that wrote ``block``."""
+    return {"type": kind, **usage, "output_tokens": count_block(block)}
+
+
+def _output_usage(parts: Sequence[Part], blocks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     thinking = sum(count_text(part.text) for part in parts if isinstance(part, Think))
     usage: dict[str, Any] = {"output_tokens": max(1, sum(count_block(block) for block in blocks))}
     return {**usage, "output_tokens_details": {"thinking_tokens": thinking}} if thinking else usage

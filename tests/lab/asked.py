@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tests.lab.responses_rules import items_of
-from tests.lab.tokens import text_blocks
+from tests.lab.tokens import items_of, text_blocks
 
 
 @dataclass(frozen=True)
@@ -28,6 +27,14 @@ def asked(body: Mapping[str, Any]) -> Asked:
         else:
             words, results = text, []
     return Asked(words, tuple(_tool_names(body)), tuple(results))
+
+
+def system_of(body: Mapping[str, Any]) -> str:
+    """The system text of a request of any wire, its parts joined."""
+    parts = [_text(body.get("system", ())), str(body.get("instructions") or "")]
+    said = items_of(body) if "input" in body else body.get("messages", ())
+    parts += [_text(item["content"]) for item in said if item.get("role") in {"system", "developer"}]
+    return "\n".join(part for part in parts if part)
 
 
 def _tool_names(body: Mapping[str, Any]) -> Iterator[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
+from tests.lab.compaction import still_read
 from tests.lab.tokens import canonical, count_block, text_blocks
 
 TTL_S = {"5m": 300.0, "1h": 3_600.0}
@@ -46,6 +47,11 @@ def segments(body: Mapping[str, Any]) -> list[Segment]:
     ]
 
 
+def prompt_tokens(body: Mapping[str, Any]) -> int:
+    """Tokens of the prompt that is read: what a compaction stands for is not."""
+    return sum(count_block(block) for _, block in _blocks(body))
+
+
 def mark_of(block: Mapping[str, Any]) -> str | None:
     """The lifetime of a block's cache mark, None without one."""
     control = block.get("cache_control")
@@ -57,9 +63,7 @@ def _blocks(body: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield "tool", tool
     for part in text_blocks(body.get("system", ())):
         yield "system", part
-    for message in body["messages"]:
-        for block in text_blocks(message["content"]):
-            yield message["role"], block
+    yield from still_read([(m["role"], block) for m in body["messages"] for block in text_blocks(m["content"])])
 
 
 class PromptCache:

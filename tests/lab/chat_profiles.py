@@ -209,6 +209,7 @@ OLLAMA = Profile(
         *_SAME,
         chat_rules.calls_answered,
         chat_rules.arguments_valid,
+        chat_rules.prompt_measured,
     ),
     refused=lambda refused: error_body("invalid_request_error", refused.message),
     failed=lambda fail: error_body("api_error", fail.message),

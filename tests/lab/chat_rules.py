@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tests.lab.openai_rules import (
@@ -208,9 +209,15 @@ def _written(secret: bytes, detail: Mapping[str, Any]) -> bool:
     return detail.get("type") == "reasoning.summary"
 
 
+def prompt_measured(inquiry: Inquiry) -> Refused | None:
+    """Any prompt, for a server that cuts what does not fit: its size goes on record."""
+    inquiry.measure()
+    return None
+
+
 def prompt_fits(inquiry: Inquiry) -> Refused | None:
     """The prompt, and the prompt with the output asked for, within the window."""
-    size, window, output = inquiry.count(inquiry.body), inquiry.limits.window, output_of(inquiry.body) or 0
+    (size, window), output = inquiry.measure(), output_of(inquiry.body) or 0
     if size + output <= window:
         return None
     if size > window:
@@ -221,7 +228,7 @@ def prompt_fits(inquiry: Inquiry) -> Refused | None:
             "Please reduce the length of the messages or completion."
         )
     message = f"This model's maximum context length is {window} tokens. However, {rest}"
-    return invalid(message, "messages", "context_length_exceeded")
+    return replace(invalid(message, "messages", "context_length_exceeded"), overflow=True)
 
 
 def output_of(body: Body) -> int | None:

@@ -62,7 +62,7 @@ class ChatWire:
         body = parse_body(received.raw)
         if isinstance(body, Refused):
             return self._refused(body)
-        inquiry = Inquiry(received.headers, body, self._limits, _measured, self._secret)
+        inquiry = Inquiry(received, body, self._limits, _measured, self._secret)
         refused = refusal(inquiry, self.profile.rules)
         if refused is None and body.get("stream") is not True:
             refused = invalid("This server only streams.", "stream")

@@ -30,6 +30,10 @@ class Received:
     """Epoch seconds by the lab's clock."""
     too_large: bool = False
     status: int | None = None
+    tokens: int | None = None
+    """The prompt's size by the lab's count, where it came so far."""
+    overflow: bool = False
+    """Whether it was refused because its prompt did not fit."""
     disconnected: Gate = field(default_factory=Gate)
 
     @property

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from tests.lab.openai_rules import (
@@ -23,6 +24,7 @@ from tests.lab.openai_rules import (
 )
 from tests.lab.rules import Inquiry, Refused, Rule
 from tests.lab.sealing import unseal
+from tests.lab.tokens import items_of
 
 _PARAMETERS = """
 access_programs background background_options context_management conversation image include input instructions
@@ -251,16 +253,11 @@ def _is_output(item: Mapping[str, Any]) -> bool:
 
 def prompt_fits(inquiry: Inquiry) -> Refused | None:
     """The prompt within the window, unless the server was asked to shorten it."""
-    if inquiry.body.get("truncation") == "auto" or inquiry.count(inquiry.body) <= inquiry.limits.window:
+    size, window = inquiry.measure()
+    if inquiry.body.get("truncation") == "auto" or size <= window:
         return None
     message = "Your input exceeds the context window of this model. Please adjust your input and try again."
-    return invalid(message, "input", "context_length_exceeded")
-
-
-def items_of(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The input as items; a plain string is one user message."""
-    given = body.get("input") or []
-    return [{"role": "user", "content": given}] if isinstance(given, str) else list(given)
+    return replace(invalid(message, "input", "context_length_exceeded"), overflow=True)
 
 
 def prompt_parts(body: Mapping[str, Any]) -> Iterator[Any]:

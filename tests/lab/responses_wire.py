@@ -67,7 +67,7 @@ class ResponsesWire:
         body = parse_body(received.raw)
         if isinstance(body, Refused):
             return self.refused(body)
-        inquiry = Inquiry(received.headers, body, self._limits, self._measured, self._secret)
+        inquiry = Inquiry(received, body, self._limits, self._measured, self._secret)
         refused = refusal(inquiry, self.rules)
         if refused:
             return self.refused(refused)

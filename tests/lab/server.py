@@ -24,6 +24,7 @@ from tests.lab.prefix_cache import PrefixCache
 from tests.lab.responses_wire import INPUT_TOKENS, RESPONSES, ResponsesWire
 from tests.lab.rules import Limits
 from tests.lab.scripts import Reply, Say, ScriptStep, reply_of
+from tests.lab.window import WindowReport, window_report
 
 SECRET = b"lab"
 """Signs thinking. It is the same in every lab, so that a conversation survives the restart of its server."""
@@ -46,6 +47,8 @@ class Lab:
         models: tuple[str, ...] = (),
         api_key: str | None = None,
         bound_thinking: bool = False,
+        reject_at: float = 1.0,
+        always_overflow: bool = False,
         cache_minimum: int = 1_024,
         clock: Callable[[], float] = time.time,
         port: int = 0,
@@ -55,7 +58,7 @@ class Lab:
         """Args mean what `Limits` says; ``cache_minimum`` is the smallest cached prefix in tokens, ``clock`` gives
         epoch seconds for cache lifetimes and arrival times, ``port`` 0 takes a free one, ``chaos`` lets answers fail
         before the scripted ones."""
-        limits = Limits(window, max_output, models, api_key, bound_thinking)
+        limits = Limits(window, max_output, models, api_key, bound_thinking, reject_at, always_overflow)
         self._wires = _wires(limits, clock, cache_minimum)
         self._models = ModelsWire(limits)
         self._storm = Storm(chaos) if chaos else None
@@ -90,6 +93,11 @@ class Lab:
     def chat_url(self, vendor: str = "openai") -> str:
         """The base URL of a vendor's Chat Completions: openai, glm, openrouter or ollama."""
         return self.base_url + next(profile.path for profile in PROFILES if profile.name == vendor)
+
+    @property
+    def sent(self) -> WindowReport:
+        """What the requests so far were, and what the window did with them."""
+        return window_report(self.requests)
 
     @property
     def remaining(self) -> int:

@@ -20,7 +20,8 @@ def count_text(text: str) -> int:
 
 def canonical(value: Any) -> str:
     """JSON text of ``value`` without cache marks, keys in the order they were sent."""
-    return json.dumps(_unmarked(value), ensure_ascii=False, separators=(",", ":"))
+    text = _dumped(value)
+    return _dumped(_unmarked(value)) if '"cache_control"' in text else text
 
 
 def count_block(block: Mapping[str, Any]) -> int:
@@ -36,6 +37,8 @@ def count_block(block: Mapping[str, Any]) -> int:
         return BLOCK_OVERHEAD + count_text(block["name"]) + count_text(canonical(block["input"]))
     if kind == "tool_result":
         return BLOCK_OVERHEAD + sum(count_block(inner) for inner in text_blocks(block.get("content", ())))
+    if kind == "compaction":
+        return BLOCK_OVERHEAD + count_text(block["content"] or "")
     return BLOCK_OVERHEAD + count_text(canonical(block))
 
 
@@ -46,9 +49,19 @@ def text_blocks(content: Any) -> list[dict[str, Any]]:
     return list(content or ())
 
 
+def items_of(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The input as items; a plain string is one user message."""
+    given = body.get("input") or []
+    return [{"role": "user", "content": given}] if isinstance(given, str) else list(given)
+
+
 def prompt_text(parts: Iterable[Any]) -> str:
     """The prompt as one text, for wires that cache and count by the length of it. Images have a fixed size."""
     return "".join(canonical(_flattened(part)) + "\n" for part in parts)
+
+
+def _dumped(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _flattened(value: Any) -> Any:

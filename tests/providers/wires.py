@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -52,6 +52,10 @@ def _codex(key: str, url: str, **options: Any) -> ResponsesProvider:
 
 
 ANTHROPIC = Route("anthropic", "claude-sonnet-5", AnthropicProvider, lambda lab: lab.base_url)
+BOUND = tuple(
+    replace(ANTHROPIC, name=f"anthropic-{model}", model=model) for model in ("claude-opus-5-5", "claude-fable-5-1")
+)
+"""Those whose signed thinking holds only after what it was written after."""
 RESPONSES = Route("responses", "gpt-6-sol", ResponsesProvider, lambda lab: lab.openai_url)
 CODEX = Route("codex", "gpt-6-sol", _codex, lambda lab: lab.codex_url, limits=False)
 CHAT = Route("chat", "gpt-5.4", _chat("openai", "payg"), lambda lab: lab.chat_url("openai"), thinks=False)

@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from geode_tui.cli.observer import FoldObserver, resume_point
-from geode_tui.core.limits import Limits, RunOptions
+from geode_tui.core.limits import Limits, ResultBounds, RunOptions
 from geode_tui.core.messages import Block, Message, TextBlock, ToolCallBlock
 from geode_tui.core.text import Redactor
 from geode_tui.core.tools import Safety, ToolSpec
@@ -226,6 +226,7 @@ class Bench:
         """Opens another route for a switch."""
         self.route: Route | None = None
         self.redact = Redactor()
+        self.bounds = ResultBounds()
         self.session: Session | None = None
         self._keys = itertools.count(1)
         create(self.store).close()
@@ -258,7 +259,7 @@ class Bench:
             context=ToolContext(self.root.resolve(), (self.geode.resolve(),), SESSION, self.deadline_s),
             point=point,
         )
-        session.open_route = self.opener
+        session.open_route, session.bounds = self.opener, self.bounds
         inbox = Inbox(reading, SESSION)
         made = Worker(
             session, lease, inbox, point, pid=os.getpid(), title="", end_group=kill_group, redact=self.redact,

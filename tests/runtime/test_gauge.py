@@ -75,14 +75,15 @@ async def test_the_meter_goes_on_where_the_worker_before_it_stopped() -> None:
         assert after.turn_money.cost_micro == 100_000
 
 
-async def test_another_set_of_tools_has_no_anchor() -> None:
+async def test_another_set_of_tools_moves_the_anchor_by_their_size_for_the_next_worker_too() -> None:
     steps = [say("one", usage=Usage(50_000, 100)), say("two", usage=Usage(50_200, 100))]
     with bench(ScriptedProvider(*steps), tools=toolbox(stub("look"))) as run:
         await run.turn("first")
         run.tools = toolbox(stub("look"), stub("see"))
         await run.turn("second")
         asked = gauges(run, "llm_call_started")[1]
-        assert (asked["margin_percent"], asked["used"] < 20_000) == (20, True)
+        assert (asked["margin_percent"], asked["measured"]) == (0, "estimated")
+        assert 50_000 < asked["used"] < 50_300
 
 
 async def test_a_size_that_cannot_be_is_marked_and_not_believed() -> None:

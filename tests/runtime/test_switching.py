@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from geode_tui.context.estimate import Prefix, PromptMeter
+from geode_tui.context.travel import tag_of, travelling
 from geode_tui.core.messages import Block, Message, OpaqueBlock, TextBlock, ThinkingBlock, ToolCallBlock, user_text
 from geode_tui.core.usage import Usage
 from geode_tui.log import commands as cmd
@@ -18,7 +19,7 @@ from geode_tui.providers.base import Finished, Request, StreamEvent
 from geode_tui.routes.budget import budget_of
 from geode_tui.routes.catalog import Catalog, Route
 from geode_tui.runtime.opened import OpenedRoute
-from geode_tui.runtime.switching import mixes_money, refusal, tag_of, travelling
+from geode_tui.runtime.switching import mixes_money, refusal
 from tests.runtime.harness import Bench, ScriptedProvider, bench, call, say, stub, toolbox
 
 CATALOG = Catalog()

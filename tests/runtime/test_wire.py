@@ -210,11 +210,22 @@ async def test_b064_usage_of_attempts_that_died_is_counted_by_the_real_prices() 
         assert run.end["cost_micro"] == sum(p["cost_micro"] for p in [*failed, run.named("llm_call_ended")])
 
 
-async def test_a_provider_that_says_it_does_not_fit_ends_the_turn_truthfully() -> None:
+async def test_an_overflow_that_the_output_caused_lowers_the_output_and_not_the_history() -> None:
     async with lab_run(lab=Lab(window=50_000)) as (run, lab):
         await run.turn("word " * 20_000)
+        assert (run.ending, len(lab.requests)) == ("natural", 2)
+        first, second = (request.body for request in lab.requests)
+        assert second["max_tokens"] < first["max_tokens"]
+        assert second["messages"] == first["messages"]
+        assert run.events("view_changed") == []
+
+
+async def test_a_provider_that_says_it_does_not_fit_ends_the_turn_truthfully() -> None:
+    async with lab_run(lab=Lab(window=50_000)) as (run, lab):
+        await run.turn("word " * 60_000)
         assert (run.ending, len(lab.requests)) == ("context_exhausted", 1)
         assert "Nothing was reset" in run.end["detail"]
+        assert "only /compact --prune leaves messages out" in run.end["detail"]
         assert len(run.messages()) == 1
 
 

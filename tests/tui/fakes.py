@@ -160,6 +160,8 @@ class FakeSource:
         self.read: list[tuple[int | None, int | None]] = []
         self.entries: tuple[BlockEntry, ...] = ()
         self.blocks_read = 0
+        self.version_read = 0
+        self.forked: list[tuple[int, int]] = []
         self.ledger: tuple[MonthCost, ...] = ()
 
     def follower(self, wake: Callable[[], None]) -> FakeFeed:
@@ -192,10 +194,19 @@ class FakeSource:
     def paths(self) -> tuple[str, ...]:
         return self.files
 
-    def blocks(self) -> tuple[BlockEntry, ...]:
+    def fork(self, turn: int, round_: int) -> FakeSource:
+        if self.fails:
+            raise SourceError(self.fails)
+        self.forked.append((turn, round_))
+        made = FakeSource(running_state(session_id="s-2", title="Fork of it"))
+        made.session_id = "s-2"
+        return made
+
+    def blocks(self, version: int) -> tuple[BlockEntry, ...]:
         if self.fails:
             raise SourceError(self.fails)
         self.blocks_read += 1
+        self.version_read = version
         return self.entries
 
     def months(self) -> tuple[MonthCost, ...]:

@@ -231,7 +231,8 @@ def make_home(
 ) -> GeodeApp:
     """The app over a fake project; it opens on ``run`` where there is one."""
     redact = Redactor(("hunter2hunter2",))
-    return GeodeApp(run, Strings(language), glyphs, redact=redact, motion=False, home=source, **options)  # type: ignore[arg-type]
+    strings = Strings(language)
+    return GeodeApp(run, strings, glyphs, redact=redact, motion=False, home=lambda: source, **options)  # type: ignore[arg-type, return-value]
 
 
 @asynccontextmanager

@@ -47,7 +47,7 @@ async def on_blocks(
         driven.screen.conversation.focus()
         await driven.pilot.press("3")
         pane = driven.screen.context
-        await driven.until(lambda: not pane.reading)
+        await driven.until(lambda: pane._made_of == pane.view and not pane.reading)
         await driven.pilot.pause()
         yield driven, pane
 
@@ -225,7 +225,7 @@ def test_every_row_is_as_wide_as_the_pane_whatever_it_shows(
     width: int, glyphs: Any, language: str, blocks: list[tuple[str, str, str]]
 ) -> None:
     look = Look(PALETTE, glyphs, Strings("ko" if language == "ko" else "en"), str)
-    pane = ContextPane(look, lambda: ())
+    pane = ContextPane(look, lambda _: ())
     entries = [
         BlockEntry(n, n, 1, n, kind, n, name, text, n % 2 == 0) for n, (kind, name, text) in enumerate(blocks, 1)
     ]

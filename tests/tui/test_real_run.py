@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from textual.pilot import Pilot
 
 from geode_tui.cli.dashboard import StoreSource
 from geode_tui.cli.env import Env
@@ -68,3 +70,61 @@ async def test_every_figure_of_a_live_run_is_read_back_by_attaching_to_it_again(
         assert screen_text(again) == text
         assert figures(again) == shown
     assert sum(map(len, shown)) > 20
+
+
+async def test_what_is_done_to_the_context_by_hand_shows_where_it_happened_now_and_later(project: Path) -> None:
+    for number in range(6):
+        (project / f"module_{number}.py").write_text(f"def part_{number}():\n    return {number}\n" * 200)
+    env = Env(project, os.environ)
+
+    live = make(env, new=True)
+    async with live.run_test(size=(120, 40)) as pilot:
+        await ask(live, pilot, "survey this project for 6 rounds", lambda: ended(live))
+        await ask(live, pilot, "/compact keep 2", lambda: says(live, "✎ context compacted: "))
+        compacted = live.run_screen.newest
+        await ask(live, pilot, "/undo", lambda: says(live, "↺ undo: version 1 taken back, "))
+        await ask(live, pilot, "/redo", lambda: says(live, "⇢ redo: "))
+        redone = live.run_screen.newest
+        assert compacted is not None
+        assert redone is not None
+        assert compacted.state.context == redone.state.context
+        live.clear_notifications()
+        text = await at_rest(live, pilot)
+
+    again = make(env, new=False)
+    async with again.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: says(again, "⇢ redo: "))
+        assert await at_rest(again, pilot) == text
+        await ask(again, pilot, "/fork 2", lambda: says(again, f"⇢ forked from {SESSION}"))
+        forked = again.run_screen
+        assert forked.source.session_id != SESSION
+        await ask(again, pilot, "survey this project for 2 rounds", lambda: ended(again))
+        assert forked.newest is not None
+        assert forked.newest.state.turn == 2
+
+
+async def ask(app: GeodeApp, pilot: Pilot[str], text: str, done: Callable[[], Awaitable[bool]]) -> None:
+    app.run_screen.composer.entry.insert(text)
+    await pilot.press("enter")
+    await until(pilot, done)
+
+
+async def until(pilot: Pilot[str], done: Callable[[], Awaitable[bool]]) -> None:
+    for _ in range(PATIENCE):
+        if await done():
+            return
+        await pilot.pause(0.02)
+    raise AssertionError("it did not come to pass:\n" + "\n".join(screen_text(pilot.app)))  # type: ignore[arg-type]
+
+
+async def says(app: GeodeApp, text: str) -> bool:
+    return any(text in line for line in screen_text(app))
+
+
+async def at_rest(app: GeodeApp, pilot: Pilot[str]) -> list[str]:
+    """The screen once it does not change any more."""
+    seen: list[list[str]] = []
+    while len(seen) < 3 or any(each != seen[-1] for each in seen[-3:]):
+        await pilot.pause(0.2)
+        seen.append(screen_text(app))
+    return seen[-1]

@@ -87,6 +87,27 @@ def round_events(random: Random, number: int, message: int, calls: int) -> Itera
         yield ev.PlanUpdated((("Look", "done"), ("Change", "active"), ("Test", "pending")))
     if random.random() < 0.1:
         yield ev.CommandFinished(number, f"key-{number}", "submit", "done")
+    if random.random() < 0.15:
+        yield from upkeep_events(random, number)
+
+
+def view_changed(version: int, operations: dict[str, int], **more: typing.Any) -> ev.ViewChanged:
+    """Another version of the view, after which 41,000 tokens of 162,000 are sent."""
+    more = {"cause": "warning", "context": figures(41_000), "first_changed": 1, "upto": 84, **more}
+    return ev.ViewChanged(
+        version=version, parent=version - 1, mode="text", operations=operations, tokens_before=162_000,
+        tokens_after=41_000, **more,
+    )  # fmt: skip
+
+
+def upkeep_events(random: Random, number: int) -> Iterator[ev.Payload]:
+    """The window's upkeep, which may mask, summarise or fail."""
+    yield ev.ContextCritical(figures(160_000), "m-1", "anthropic", "payg", SESSION, "t-1")
+    yield ev.MaintenanceStarted("warning", False, figures(160_000))
+    status: ev.MaintenanceStatus = random.choice(["changed", "changed", "failed", "deferred"])
+    if status == "changed":
+        yield view_changed(number + 1, random.choice([{"mask": 12}, {"summarise": 1}, {"shrink": 3, "trim": 1}]))
+    yield ev.MaintenanceEnded("warning", "mask", status, 90, 80, 162_000, 41_000, paused=random.random() < 0.1)
 
 
 def tool_events(random: Random, call: str, message: int, asked_in: int) -> Iterator[ev.Payload]:

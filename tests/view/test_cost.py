@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geode_tui.core import events as ev
+from geode_tui.core import layers
 from geode_tui.core.strings import Strings
 from geode_tui.core.usage import Usage
 from geode_tui.view.cost import (
@@ -107,7 +108,7 @@ def test_a_break_says_why_and_which_message_or_the_providers_own_word() -> None:
 
 
 def test_every_cause_has_words_in_both_languages() -> None:
-    causes = ev.CacheCause.__args__  # type: ignore[attr-defined]
+    causes = layers.CacheCause.__args__  # type: ignore[attr-defined]
     for strings in (EN, Strings("ko")):
         assert all(strings.has(f"cache.{cause}") for cause in causes)
 

@@ -30,6 +30,78 @@ def test_every_event_of_the_catalogue_has_a_line_of_its_own() -> None:
             '{"usage":{"output_tokens":1900},"cost_micro":60000,"latency_ms":2000,"stop_reason":"end_turn"}',
             "1.9k out, $0.06, 2.0 s, end_turn",
         ),
+        (
+            "view_changed",
+            (
+                '{"version":4,"cause":"warning","operations":{"mask":12,"shrink":2},"tokens_before":92000,'
+                '"tokens_after":61000,"unbound":3}'
+            ),
+            "version 4 (warning), mask 12, shrink 2, 92.0k -> 61.0k, 3 signed thoughts not sent",
+        ),
+        (
+            "view_changed",
+            '{"version":5,"cause":"undo","operations":{},"tokens_before":61000,"tokens_after":92000,"takes_back":[4]}',
+            "version 5 (undo), takes back 4, 61.0k -> 92.0k",
+        ),
+        (
+            "provider_compacted",
+            '{"call_id":"c","seq":22,"tokens_before":52000,"tokens_after":6400}',
+            "#22, 52.0k -> 6.4k",
+        ),
+        ("provider_compacted", '{"call_id":"c","seq":22,"tokens_before":52000,"tokens_after":0}', "#22, 52.0k before"),
+        (
+            "provider_cleared",
+            '{"call_id":"c","tool_uses":12,"tokens":9000}',
+            "12 results cleared by the provider, 9.0k tok",
+        ),
+        (
+            "view_changed",
+            (
+                '{"version":6,"cause":"manual","operations":{"summarise":1},"tokens_before":61000,"tokens_after":9000,'
+                '"lost":[{"kind":"path","text":"src/a.py","seq":4},{"kind":"rule","text":"Never.","seq":9}]}'
+            ),
+            "version 6 (manual), summarise 1, 61.0k -> 9.0k, 2 lost by the summary",
+        ),
+        (
+            "maintenance_started",
+            '{"trigger":"critical","hard":true,"context":{"used":160000,"budget":167000}}',
+            "critical, 160.0k of 167.0k, the run waits for it",
+        ),
+        (
+            "maintenance_ended",
+            (
+                '{"trigger":"manual","action":"compact","status":"changed","original_count":90,"new_count":8,'
+                '"tokens_before":162000,"tokens_after":41000}'
+            ),
+            "manual: compact changed, 162.0k -> 41.0k, 90 -> 8 messages",
+        ),
+        (
+            "maintenance_ended",
+            '{"trigger":"warning","action":"none","status":"failed","detail":"no answer","paused":true}',
+            "warning: none failed, no answer, paused",
+        ),
+        ("context_critical", '{"metrics":{"used":160000,"budget":167000}}', "160.0k of 167.0k"),
+        (
+            "context_overflow_action",
+            '{"trigger":"ceiling","action":"prune","metrics":{"used":60000,"budget":167000}}',
+            "ceiling: prune, 60.0k of 167.0k",
+        ),
+        (
+            "window_observed",
+            '{"limit":120000,"actual":131000,"estimated":99000}',
+            "120.0k fit, 131.0k counted, 99.0k estimated",
+        ),
+        (
+            "tool_result_offloaded",
+            '{"tool_name":"grep","ref_id":"off_1","original_tokens":21000}',
+            "grep off_1, 21.0k tok",
+        ),
+        (
+            "extension_invoked",
+            '{"surface":"hook","name":"PreCompact","extension":"mine","status":"timeout","reason":"10 s"}',
+            "hook PreCompact mine timeout, 10 s",
+        ),
+        ("session_forked", '{"parent":"s-0","turn":2,"round":5,"seq":31}', "from s-0, turn 2 round 5, #31"),
         ("llm_call_end", '{"usage":{"output_tokens":5},"cost_micro":null}', "5 out, unpriced, 0.0 s"),
         (
             "cache_broken",
@@ -39,6 +111,11 @@ def test_every_event_of_the_catalogue_has_a_line_of_its_own() -> None:
         ("cache_hit_low", '{"read_tokens":9000,"cacheable_tokens":61000}', "9.0k read of 61.0k cacheable"),
         ("cost_warning", '{"total_micro":4000000,"limit_micro":5000000}', "$4.00 of $5.00"),
         ("made_up_event", '{"a":1}', '{"a":1}'),
+        (
+            "tool_exec_ended",
+            '{"tool_name":"grep","tokens":9,"not_stored":"not stored: x"}',
+            "grep ok, 0.0 s, 9 tok, not stored: x",
+        ),
         ("tool_exec_ended", "not json", "not json"),
     ],
 )
@@ -53,10 +130,17 @@ def test_lines(event: str, payload: str, line: str) -> None:
         ("llm_call_retry", "{}", "warning"),
         ("tool_exec_ended", '{"has_error":true}', "warning"),
         ("tool_exec_ended", '{"has_error":false}', "info"),
+        ("tool_exec_ended", '{"has_error":false,"not_stored":"not stored: File exists"}', "warning"),
         ("turn_completed", '{"termination_reason":"natural"}', "info"),
         ("turn_completed", '{"termination_reason":"max_rounds"}', "warning"),
         ("command_finished", '{"outcome":"too_late"}', "warning"),
         ("message_opened", "garbage", "info"),
+        ("context_critical", "{}", "warning"),
+        ("maintenance_ended", '{"status":"failed"}', "warning"),
+        ("maintenance_ended", '{"status":"unchanged","paused":true}', "warning"),
+        ("maintenance_ended", '{"status":"changed"}', "info"),
+        ("extension_invoked", '{"status":"timeout"}', "warning"),
+        ("extension_invoked", '{"status":"continue"}', "info"),
     ],
 )
 def test_levels(event: str, payload: str, level: str) -> None:

@@ -103,12 +103,12 @@ def test_context() -> None:
     entry = BlockEntry(1, 4, 1, 2, "user", 12)
     report = reports.context_report(STATE, block_table([entry], STATE))
     assert report.keys() == keys(
-        "session_id round route window output_reserve input_cap budget used percent state warning_percent"
+        "session_id turn round route window output_reserve input_cap budget used percent state warning_percent"
         " critical_percent simulated provenance measured margin_percent suspect price_tiers rows layers"
         " blocks forecast view"
     )
     assert report["route"].keys() == keys("model provider source")
-    assert report["blocks"][0].keys() == keys("seq turn round kind name state tokens protected")
+    assert report["blocks"][0].keys() == keys("seq turn round kind name state tokens protected hidden")
     assert report["forecast"].keys() == keys(
         "per_round rounds_to_warning rounds_to_critical rounds_to_full rounds_to_cost_limit ranges"
     )

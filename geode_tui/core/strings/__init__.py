@@ -7,15 +7,19 @@ same placeholders; figures are formatted before they get here (`core.format`).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Literal, TypeAlias
-
-from geode_tui.core.strings import en, ko
 
 Language: TypeAlias = Literal["en", "ko"]
 
 NAMES: Mapping[Language, str] = {"en": "English", "ko": "한국어"}
 """Each language by its own name."""
-CATALOGUES: Mapping[Language, Mapping[str, str]] = {"en": en.CATALOGUE, "ko": ko.CATALOGUE}
+
+
+def catalogue(language: Language) -> Mapping[str, str]:
+    """The texts of ``language`` by key, loaded when it is first spoken."""
+    texts: Mapping[str, str] = import_module(f"{__name__}.{language}").CATALOGUE
+    return texts
 
 
 class Strings:
@@ -23,7 +27,7 @@ class Strings:
 
     def __init__(self, language: Language = "en") -> None:
         self.language: Language = language
-        self._texts = CATALOGUES[language]
+        self._texts = catalogue(language)
 
     def t(self, key: str, **values: object) -> str:
         """The text of ``key`` with ``values`` put in. Raises ``KeyError`` for a key or value that is missing."""

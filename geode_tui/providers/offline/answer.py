@@ -13,8 +13,10 @@ import msgspec
 from geode_tui.core.messages import Block, Message, TextBlock, ToolCallBlock
 from geode_tui.providers.base import Request
 from geode_tui.providers.offline import phrases
-from geode_tui.providers.offline.auxiliary import auxiliary_text, covered_files
+from geode_tui.providers.offline.auxiliary import auxiliary_text
 from geode_tui.providers.offline.board import Board, Call
+from geode_tui.providers.offline.each import each_move
+from geode_tui.providers.offline.earlier import covered_files, earlier_of, typed
 from geode_tui.providers.offline.evidence import Turn, read_turns
 from geode_tui.providers.offline.intents import combine
 from geode_tui.providers.offline.moves import DONE, WIDTH, Move, next_move
@@ -25,7 +27,9 @@ from geode_tui.providers.offline.tasks import Task, Wish
 from geode_tui.providers.offline.usage import block_tokens, text_tokens
 
 ROUNDS: Final = 7
-"""Rounds one task may take, surveys apart."""
+"""Rounds one task may take, surveys and reading through a folder apart."""
+MOST_ROUNDS: Final = 20_000
+"""Rounds of reading through a folder whose prompt names no number."""
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -39,12 +43,14 @@ def answer(request: Request, seed: int = 0) -> Answer:
     """The answer to ``request``. Equal requests and seeds give equal answers."""
     if request.purpose in {"summary", "dream", "title"}:
         return _cut(Answer((TextBlock(auxiliary_text(request)),), "end_turn"), request.max_tokens)
-    turns = read_turns(request.messages)
+    messages = typed(request.messages)
+    turns = read_turns(messages)
     turn = turns[-1] if turns else Turn(("",), 1, (), 0)
     wish = _wish(turns, turn)
-    board = Board(turn, wish, request.tools, seed, covered_files(request.messages))
+    earlier = earlier_of(messages, turn.inputs)
+    board = Board(turn, wish, request.tools, seed, covered_files(messages), earlier)
     moves = [_move(task, board) for task in wish.tasks]
-    limited = request.tool_choice == "none" or not request.tools or turn.rounds >= _bound(wish, board)
+    limited = request.tool_choice == "none" or not request.tools or board.rounds >= _bound(wish, board)
     if not limited:
         made = _round(request, board, moves, seed)
         if made is not None:
@@ -63,7 +69,13 @@ def _wish(turns: Sequence[Turn], turn: Turn) -> Wish:
 
 def _bound(wish: Wish, board: Board) -> int:
     """The round after which the turn is closed whatever is left."""
-    return 1 + sum(last_round(t, board) + 1 if t.kind == "survey" else ROUNDS for t in wish.tasks)
+    return 1 + sum(_rounds(task, board) for task in wish.tasks)
+
+
+def _rounds(task: Task, board: Board) -> int:
+    if task.kind == "each":
+        return task.rounds or MOST_ROUNDS
+    return last_round(task, board) + 1 if task.kind == "survey" else ROUNDS
 
 
 def _move(task: Task, board: Board) -> Move:
@@ -71,7 +83,8 @@ def _move(task: Task, board: Board) -> Move:
         return DONE
     if task.kind == "write":
         return _write(task, board)
-    return survey_move(task, board) if task.kind == "survey" else next_move(task, board)
+    makers = {"survey": survey_move, "each": each_move}
+    return makers.get(task.kind, next_move)(task, board)
 
 
 def _write(task: Task, board: Board) -> Move:
@@ -136,7 +149,7 @@ def _choose(tasks: Sequence[Task], moves: Sequence[Move]) -> list[Move]:
     for task, move in zip(tasks, moves, strict=True):
         if not move.calls:
             continue
-        if task.kind in {"survey", "run", "write"}:
+        if task.kind in {"survey", "each", "run", "write"}:
             return chosen or [move]
         if chosen and sum(len(m.calls) for m in chosen) + len(move.calls) > WIDTH + 1:
             return chosen

@@ -10,6 +10,7 @@ import msgspec
 
 from geode_tui.core.tools import ToolSpec
 from geode_tui.providers.offline import vocabulary
+from geode_tui.providers.offline.earlier import Earlier
 from geode_tui.providers.offline.evidence import (
     Line,
     Step,
@@ -17,6 +18,7 @@ from geode_tui.providers.offline.evidence import (
     call_key,
     glob_paths,
     grep_hits,
+    is_listing,
     list_entries,
     numbered_lines,
     offload_ref,
@@ -56,13 +58,29 @@ class Call(msgspec.Struct, frozen=True):
         return call_key(self.name, self.args)
 
 
+class Listing(msgspec.Struct, frozen=True):
+    """What a folder holds: files with their sizes in bytes, and folders, as whole paths."""
+
+    files: Mapping[str, int]
+    folders: tuple[str, ...]
+
+
 class Board:
     """Folds the steps of a turn into what they showed. Built anew for every request and never changed after."""
 
     def __init__(
-        self, turn: Turn, wish: Wish, tools: Iterable[ToolSpec], seed: int = 0, covered: frozenset[str] = frozenset()
+        self,
+        turn: Turn,
+        wish: Wish,
+        tools: Iterable[ToolSpec],
+        seed: int = 0,
+        covered: frozenset[str] = frozenset(),
+        earlier: Earlier = Earlier(),  # noqa: B008 - frozen
     ) -> None:
         self.turn = turn
+        self.earlier = earlier
+        self.rounds = turn.rounds + earlier.rounds
+        """Rounds of the turn, those that only a summary tells of as well."""
         self.wish = wish
         self.salt = hash_of(turn.inputs[0] if turn.inputs else "", seed)
         """Decides between candidates that are equally good: from the prompt and the seed."""
@@ -70,6 +88,8 @@ class Board:
         self.made: dict[str, Step] = {call_key(s.name, s.args): s for s in turn.steps}
         self.sizes: dict[str, int] = {}
         self.folders: list[str] = []
+        self.listings: dict[str, Listing] = {}
+        """What folders hold, of which the listing is in view."""
         self.lines: dict[str, dict[int, str]] = {}
         self.hits: list[Line] = []
         self.read: set[str] = set(covered)
@@ -117,6 +137,8 @@ class Board:
             files, folders = list_entries(step.path or ".", text)
             self.sizes.update(files)
             self.folders += [f for f in folders if f not in self.folders]
+            if is_listing(text) and step.args.get("depth", 1) == 1:
+                self.listings[step.path or "."] = Listing(files, tuple(folders))
 
     def _take_lines(self, step: Step, text: str) -> None:
         known = self.lines.setdefault(step.path, {})

@@ -142,6 +142,7 @@ def glob_paths(text: str) -> list[str]:
 
 
 _ENTRY = re.compile(r"(?P<name>.+?)(?:  (?P<size>[\d.,]+) ?(?P<unit>[kKMGT]?)i?(?:B|bytes)?| \(link\))?")
+_SIZED = re.compile(r"  [\d.,]+ ?[kKMGT]?i?B$")
 _UNITS = {"": 1, "K": 1_000, "M": 1_000_000, "G": 1_000_000_000, "T": 1_000_000_000_000}
 
 
@@ -162,6 +163,14 @@ def list_entries(base: str, text: str) -> tuple[dict[str, int], list[str]]:
             size = float((match["size"] or "0").replace(",", "")) if (match["size"] or "0")[0].isdigit() else 0.0
             files[parents[-1] + match["name"]] = int(size * _UNITS[(match["unit"] or "").upper()])
     return files, folders
+
+
+def is_listing(text: str) -> bool:
+    """Whether a text is what list_dir says of a folder, rather than something that stands for it."""
+    rows = [line for line in text.split("\n") if line.strip()]
+    shown = [line for line in rows if line.endswith(("/", " (link)")) or _SIZED.search(line)]
+    notes = sum(line.lstrip().startswith("[") for line in rows)
+    return len(shown) + notes == len(rows) and (bool(shown) or text.strip() == "[empty folder]")
 
 
 def _join(base: str, name: str) -> str:

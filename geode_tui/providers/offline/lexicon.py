@@ -59,6 +59,11 @@ WRAP_UP: Final = re.compile(
     r"|^\s*(?:stop|enough)\b(?! reading)|그만|마무리|여기까지|이제 됐|중단하고",
     re.IGNORECASE,
 )
+EACH: Final = re.compile(
+    r"\b(?:one (?:after another|after the other|by one)|file by file)\b|하나씩|한 ?파일씩|차례대로|순서대로",
+    re.IGNORECASE,
+)
+"""Every file in its turn, to the last."""
 PROJECT: Final = re.compile(
     r"\b(?:project|repo|repository|code ?base|source tree|workspace|monorepo)\b"
     r"|프로젝트|저장소|레포|코드 ?베이스|소스 ?전체",

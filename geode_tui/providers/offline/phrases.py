@@ -61,6 +61,10 @@ _SAY: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
         ("Next files: {0}.", "Going on with {0}.", "Reading on, folder by folder: {0}."),
         ("다음 파일: {0}.", "이어서 읽습니다: {0}.", "폴더를 차례로 봅니다: {0}."),
     ),
+    "in_order": (
+        ("Next in order: {0}.", "Going on in order: {0}.", "Then {0}."),
+        ("다음 차례: {0}.", "순서대로 이어서 읽습니다: {0}."),
+    ),
     "continue": (("Reading the next part of {0}.", "Going further down {0}."), ("{0}의 다음 부분을 읽습니다.",)),
     "recurring": (
         ("{0} recurs in what was read; finding its uses.", "Following {0} through the files."),

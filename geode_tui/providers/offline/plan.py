@@ -61,6 +61,8 @@ def _performed(task: Task, index: int, board: Board) -> bool:
     if task.kind == "survey":
         introductions = [s for s in reads if introduces(s.path)]
         return (looks, bool(introductions), len(reads) > len(introductions), searches)[index]
+    if task.kind == "each":
+        return True
     first = searches if task.kind in {"search", "ask"} else looks
     return (first, bool(reads) or task.kind == "compare")[index]
 
@@ -90,6 +92,10 @@ def _labels(task: Task, *, korean: bool) -> list[str]:
                 "Read sources folder by folder",
                 "Follow names that recur",
             ]
+        case "each":
+            if korean:
+                return [f"{where} 구성 확인", "파일을 하나씩 읽기"]
+            return [f"List {where}", "Read its files one after another"]
         case "search":
             return (
                 [f"검색: {terms}", "찾은 줄의 앞뒤 읽기"]

@@ -45,6 +45,7 @@ class Reporter:
             "search": self._search,
             "ask": self._search,
             "survey": self._survey,
+            "each": self._survey,
             "compare": self._compare,
             "run": self._run,
             "count": self._count,
@@ -64,11 +65,12 @@ class Reporter:
     def _opening(self) -> str:
         counts = Counter(s.name for s in self._board.turn.steps if s.result is not None and not s.is_error)
         files = len({s.path for s in self._board.steps("read_file") if s.result is not None and not s.is_error})
+        files += self._board.earlier.files
         searches = counts["grep"] + counts["glob"] + counts["list_dir"]
         did = self._(
             f"{_plural(files, 'file')} read, {_plural(searches, 'search or listing', 'searches and listings')} made, "
-            f"in {_plural(self._board.turn.rounds, 'round')}.",
-            f"{self._board.turn.rounds}라운드 동안 파일 {files}개를 읽고 검색과 목록 조회를 {searches}번 했습니다.",
+            f"in {_plural(self._board.rounds, 'round')}.",
+            f"{self._board.rounds}라운드 동안 파일 {files}개를 읽고 검색과 목록 조회를 {searches}번 했습니다.",
         )
         if all(t.kind == "ask" for t in self._tasks):
             lead = f"{phrases.OPENING[self._korean]} {phrases.ABLE[self._korean]}"
@@ -188,7 +190,8 @@ class Reporter:
             for p in ranked[: self._most * 2]
             for q in choose(lines_of(self._board, p), task, 2 if self._most > 2 else 1)
         ]
-        return f"{title}\n\n{facts}\n\n{self._recurring()}\n\n{block(quotes)}".replace("\n\n\n\n", "\n\n").rstrip()
+        parts = (title, facts if common else "", self._recurring(), block(quotes))
+        return "\n\n".join(part for part in parts if part)
 
     def _recurring(self) -> str:
         found = []

@@ -33,7 +33,7 @@ def survey_move(task: Task, board: Board) -> Move:
     base, finding = board.find_folder(task.folder) if task.folder else (".", None)
     if finding is not None:
         return Move(0, (finding,), "find", f"`{task.folder}`")
-    if base is None or board.turn.rounds >= last_round(task, board):
+    if base is None or board.rounds >= last_round(task, board):
         return DONE
     listing = _list(board, base)
     if listing:
@@ -45,7 +45,7 @@ def survey_move(task: Task, board: Board) -> Move:
         calls = _reads(board, first)
         if calls:
             return Move(1, calls, "introductions", paths_text(calls))
-    closing = board.turn.rounds >= last_round(task, board) - TRACED
+    closing = board.rounds >= last_round(task, board) - TRACED
     calls = _reads(board, queue[: _width(task, board, len(queue))])
     if calls and not (closing and len(board.steps("grep")) < TRACED):
         return Move(2, calls, "sources", paths_text(calls))
@@ -53,7 +53,7 @@ def survey_move(task: Task, board: Board) -> Move:
         more = _list_deeper(board, base)
         if more is not None:
             return Move(2, (more,), "list", f"`{more.args.get('path', base)}`")
-    if not task.rounds and board.turn.rounds >= FEWEST and not _long_files(board, base):
+    if not task.rounds and board.rounds >= FEWEST and not _long_files(board, base):
         return DONE
     return _recurring(task, board, base)
 
@@ -146,7 +146,7 @@ def _extension(path: str) -> str:
 
 def _width(task: Task, board: Board, waiting: int) -> int:
     """How many files to read in a round so that the files last for the rounds."""
-    left = max(1, last_round(task, board) - TRACED - board.turn.rounds)
+    left = max(1, last_round(task, board) - TRACED - board.rounds)
     return max(1, min(3, -(-waiting // left)))
 
 
@@ -180,7 +180,7 @@ def _recurring(task: Task, board: Board, base: str) -> Move:
         board.call("grep", pattern=rf"\b{n}\b" if n.isascii() else n, path=base if base != "." else None) for n in names
     )
     search = next((c for c in searches if c is not None), None)
-    turn_to_read = board.turn.rounds % 2 == hash_of(base, board.salt) % 2
+    turn_to_read = board.rounds % 2 == hash_of(base, board.salt) % 2
     if reads and (turn_to_read or search is None):
         return Move(3, (reads[0],), "continue", f"`{reads[0].args['path']}`")
     if search is not None:

@@ -12,7 +12,7 @@ from geode_tui.providers.offline import lexicon, vocabulary
 from geode_tui.providers.offline.mentions import Mention, content_words, strip_particle
 from geode_tui.providers.offline.segments import Segment
 
-TaskKind: TypeAlias = Literal["read", "survey", "search", "compare", "run", "write", "count", "ask"]
+TaskKind: TypeAlias = Literal["read", "survey", "each", "search", "compare", "run", "write", "count", "ask"]
 
 
 class Task(msgspec.Struct, frozen=True):
@@ -72,6 +72,8 @@ def task_of(segment: Segment, words: tuple[str, ...], text: str) -> Task | None:
         "compare": _compare,
         "survey": _survey,
     }
+    if segment.verb in {"read", "survey"} and not named.files and lexicon.EACH.search(segment.text):
+        return Task("each", named.folders, words=words, folder=named.folder, rounds=_rounds(text))
     builder = builders.get(segment.verb)
     task = builder(segment, named) if builder else None
     if task is not None:

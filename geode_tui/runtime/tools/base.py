@@ -60,6 +60,8 @@ class ToolContext(msgspec.Struct):
     secret_names: tuple[str, ...] = ()
     """Environment variables that commands must not see."""
     seen: dict[str, FileStamp] = {}
+    page_tokens: Callable[[], int] | None = None
+    """Tokens that one page of a stored result may take."""
     plan: Callable[[tuple[tuple[str, str], ...]], Awaitable[None]] | None = None
     """Records the task list: ((step, status), ...)."""
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 from rich.segment import Segment
+from rich.style import Style
 
 from geode_tui.core import format as fmt
 from geode_tui.core.strings import Strings
@@ -34,6 +35,8 @@ NARROW = 56
 _DIFF_LINES = 400
 _DURATION, _TOKENS, _WORD = 5, 9, 22
 
+Place: TypeAlias = Literal["", "offloaded", "not_stored"]
+"""Where a result is that is too large for the context: in a file of its own, or in none, so that it was cut."""
 Kind: TypeAlias = Literal[
     "writing", "queued", "waiting", "running", "ok", "failed", "refused", "not_run", "interrupted", "unknown"
 ]
@@ -77,6 +80,7 @@ class Standing(msgspec.Struct, frozen=True):
     since: float | None = None
     duration_ms: int | None = None
     tokens: int | None = None
+    place: Place = ""
 
 
 class Output(msgspec.Struct, frozen=True):
@@ -179,7 +183,8 @@ def standing(result: MessageRow | None, tool: OpenTool | None, *, asked: bool, t
             kind = "failed"
         word = clean_line(meta.summary, _WORD) if kind in {"ok", "failed"} else ""
         timed = kind in {"ok", "failed"}  # when one that was stopped had ended is not known
-        return Standing(kind, word, None, meta.duration_ms if timed else None, meta.tokens or None)
+        place: Place = "offloaded" if "ref" in meta.facts else "not_stored" if "not_stored" in meta.facts else ""
+        return Standing(kind, word, None, meta.duration_ms if timed else None, meta.tokens or None, place)
     if result is not None:
         return Standing("ok")
     if asked or (tool is not None and tool.state == "waiting"):
@@ -200,9 +205,7 @@ def card_row(call: Call, state: Standing, ink: Ink, strings: Strings, width: int
     """The card's row in ``width`` cells."""
     role = _ROLES[state.kind]
     cut = ink.glyphs.cut
-    word = summary_words(state.word, strings) or strings.t(f"card.{state.kind}")
-    bold = state.kind not in {"ok", "queued", "writing", "not_run"}
-    word_style = ink.role("muted" if state.kind == "ok" else role, bold=bold)
+    word, word_style = _word(state, ink, strings)
     right = [Segment(cut_end(word, min(_WORD, max(1, width // 3)), cut), word_style)]
     if width + 3 >= NARROW:
         figures = (
@@ -219,6 +222,17 @@ def card_row(call: Call, state: Standing, ink: Ink, strings: Strings, width: int
         brief = cut_front(call.brief, rest, cut) if call.is_path else cut_end(call.brief, rest, cut)
         left.append(Segment("  " + brief, ink.role("code")))
     return [s if s.style else Segment(s.text, ink.base) for s in spread(left, right, width, cut)]
+
+
+def _word(state: Standing, ink: Ink, strings: Strings) -> tuple[str, Style]:
+    """What came of the call, and its style; of one that went well, where its result is if that is out of the way."""
+    if state.kind == "ok" and state.place == "offloaded":
+        return f"{ink.glyphs.offloaded} {strings.t('card.offloaded')}", ink.role("info")
+    if state.kind == "ok" and state.place == "not_stored":
+        return strings.t("card.not_stored"), ink.role("warn", bold=True)
+    word = summary_words(state.word, strings) or strings.t(f"card.{state.kind}")
+    bold = state.kind not in {"ok", "queued", "writing", "not_run"}
+    return word, ink.role("muted" if state.kind == "ok" else _ROLES[state.kind], bold=bold)
 
 
 def _glyph(kind: Kind, ink: Ink, frame: int) -> str:

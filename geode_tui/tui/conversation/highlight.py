@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,11 @@ def lexer_for(language: str) -> Lexer | None:
         return get_lexer_by_name(name, stripnl=False, ensurenl=False)
     except ClassNotFound:
         return None
+
+
+def loaded() -> bool:
+    """Whether code can be coloured without loading Pygments first, which takes 50 ms."""
+    return hasattr(sys.modules.get("pygments.lexers"), "get_lexer_by_name")
 
 
 def warm() -> None:

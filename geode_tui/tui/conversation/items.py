@@ -12,6 +12,7 @@ from geode_tui.core.strings import Strings
 from geode_tui.tui.cells import cut_end, cut_segments, spread
 from geode_tui.tui.conversation.blocks import Code, Parser, Piece, Plain, Prose, Run, Table
 from geode_tui.tui.conversation.cutting import PIECE_LINES
+from geode_tui.tui.conversation.highlight import loaded
 from geode_tui.tui.conversation.ink import Ink
 from geode_tui.tui.conversation.render import Page, draw_piece, plain_rows, plain_strips
 
@@ -137,6 +138,12 @@ class PieceItem(Item):
                 self.weight = len(piece.text)
             case _:
                 pass
+
+    @property
+    def heavy(self) -> bool:
+        """See `Item.heavy`: the first code is, since what colours it is loaded with it."""
+        waits = isinstance(self.piece, Code) and bool(self.piece.language) and not loaded()
+        return waits or super().heavy
 
     @property
     def source(self) -> str:

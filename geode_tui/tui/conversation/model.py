@@ -18,6 +18,7 @@ from geode_tui.core.messages import (
     ToolCallBlock,
     ToolResultBlock,
 )
+from geode_tui.core.native import is_native, succeeded
 from geode_tui.core.text import clean, clean_line
 from geode_tui.log.rows import MessageRow, StoredMessage
 from geode_tui.tui.conversation import cards
@@ -26,6 +27,7 @@ from geode_tui.tui.conversation.blocks import Parser, plain_pieces
 from geode_tui.tui.conversation.folds import CardItem, ThoughtItem
 from geode_tui.tui.conversation.heights import Heights
 from geode_tui.tui.conversation.items import Canvas, Item, NoteItem, PieceItem, UserItem
+from geode_tui.tui.conversation.notes import CompactionItem
 from geode_tui.view.event_line import About
 
 PROMPT_CHARS = 300
@@ -143,6 +145,10 @@ class Transcript:
     def index_of(self, message_id: int) -> int | None:
         """The entry of a message; a result stands in its call's entry."""
         return self._at.get(message_id)
+
+    def index_at(self, seq: int) -> int:
+        """The last entry that begins with message ``seq`` or one before it; the first where none does."""
+        return max(0, bisect_right(self.entries, seq, key=lambda entry: entry.row.seq) - 1)
 
     def find(self, about: About) -> int | None:
         """The entry that an event is about: by its message or its call, else the first of its round."""
@@ -280,6 +286,9 @@ class Reader:
                     items.append(card)
                 case ImageBlock(media_type=kind):
                     items.append(NoteItem("conv.image", detail=clean_line(kind, 40)))
+                case OpaqueBlock() if is_native(block):
+                    failed = NoteItem("conv.native_failed", role="warn", glyph="warning")
+                    items.append(CompactionItem() if succeeded(block) else failed)
                 case OpaqueBlock(kind=kind):
                     items.append(NoteItem("conv.opaque", detail=clean_line(kind, 40)))
                 case _:

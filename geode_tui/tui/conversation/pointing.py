@@ -189,7 +189,7 @@ class Pointed(Window):
             self._go_to(found, 0)
 
     def action_attention(self, step: int) -> None:
-        """To the next block that failed, was refused or asks, or the one before."""
+        """To the next block that failed, was refused or asks, or change of the context, or the one before."""
         stage, here = self.stage, self._here()
         if stage is None or here is None:
             return
@@ -203,7 +203,7 @@ class Pointed(Window):
             return
         index = here.entry + step
         while 0 <= index < len(entries):
-            if stage.transcript.needs_attention(index, stage.asking):
+            if index in stage.noted or stage.transcript.needs_attention(index, stage.asking):
                 self._go_to(index, step)
                 return
             index += step

@@ -16,7 +16,8 @@ from geode_tui.tui.conversation.heights import Heights
 from geode_tui.tui.conversation.items import Canvas, Item, RoundItem
 from geode_tui.tui.conversation.loader import Loader
 from geode_tui.tui.conversation.model import PROMPT_CHARS, Entry, Place, Reader, estimate, keep_drawn
-from geode_tui.view.state import OpenTool
+from geode_tui.tui.conversation.notes import CompactionItem, WindowNoteItem
+from geode_tui.view.state import OpenTool, WindowNote
 
 
 class Stage(Drawing):
@@ -43,6 +44,10 @@ class Stage(Drawing):
         """Whether the run has a worker: without one nothing streams."""
         self.notes: Mapping[tuple[int, int], str] = {}
         """Figures of the newest rounds, by turn and round."""
+        self.noted: Mapping[int, tuple[WindowNote, ...]] = {}
+        """What befell the context, by the entry that it stands after."""
+        self._placed: tuple[int, tuple[WindowNote, ...]] = (0, ())
+        """How many entries there were when notes were placed last, and those notes."""
         self.load = load
         self._parser = Parser()
         self.reader = Reader(self._parser, redact)
@@ -197,6 +202,7 @@ class Stage(Drawing):
         entry.items, entry.heights = items, heights
         if refold(items):
             entry.set_items(items)
+        self._end_with_notes(entry, self.noted.get(index, ()))
         if canvas is not self.canvas:
             self._redo(entry, same_width=False)
         if entry.row.role == "user" and items:
@@ -306,6 +312,36 @@ class Stage(Drawing):
                 self.redraw(index, item)
                 changed = True
         return changed
+
+    def place_notes(self, notes: Sequence[WindowNote]) -> bool:
+        """Let what befell the context stand after the messages it came after; whether anything changed."""
+        made_of = len(self.transcript.entries), tuple(notes)
+        if made_of == self._placed:
+            return False
+        self._placed = made_of
+        placed: dict[int, tuple[WindowNote, ...]] = {}
+        for note in notes if self.transcript.entries else ():
+            index = self.transcript.index_at(note.seq)
+            placed[index] = (*placed.get(index, ()), note)
+        changed = {i for i in placed.keys() | self.noted.keys() if placed.get(i) != self.noted.get(i)}
+        self.noted = placed
+        for index in changed:
+            entry = self.transcript.entries[index]
+            if entry.items is not None and entry.live is None:
+                self._end_with_notes(entry, placed.get(index, ()))
+                self.transcript.measure(index)
+        return bool(changed)
+
+    def _end_with_notes(self, entry: Entry, notes: Sequence[WindowNote]) -> None:
+        """Let the items of ``entry`` end with ``notes``, and no others."""
+        body = [item for item in entry.items or () if type(item) is not WindowNoteItem]
+        if places := [item for item in body if isinstance(item, CompactionItem)]:
+            for note in (note for note in notes if note.what == "native"):
+                places[-1].take(note)
+            notes = [note for note in notes if note.what != "native"]
+        if notes or len(body) < len(entry.items or ()):
+            tail = [WindowNoteItem(note, before=not number) for number, note in enumerate(notes)]
+            entry.set_items([*body, *tail], len(body))
 
     def toggle(self, place: Place) -> bool:
         """Open or close what is at ``place``, or read again what could not be read; False where there is neither."""

@@ -23,6 +23,7 @@ _FIXED = {
     "outcome unknown": "card.unknown",
     "past the end": "sum.past_end",
     "refused": "card.refused",
+    "unknown reference": "sum.unknown_ref",
 }
 
 

@@ -138,6 +138,8 @@ class Conversation(Pointed, can_focus=True):
                 case Chunks(message_id=message_id, pieces=pieces):
                     first = min(first, stage.stream(message_id, pieces))
                     streams = True
+        if stage.place_notes(self._state.window_notes):
+            first = 0
         if not self.following:
             self.unseen += max(0, stage.total - before)
         self.settle(anchor, exact=not streams, first=first)
@@ -168,16 +170,18 @@ class Conversation(Pointed, can_focus=True):
         noted = figures != self._figures or stage.alive != alive
         stage.open_tools, stage.asking = tools, asking
         stage.turn_open, stage.alive = state.turn_open and alive, alive
-        if not changed and not noted:
-            return
         anchor = self.place_at_top()
-        drawn = stage.refresh_cards(sorted(changed))
+        placed = stage.place_notes(state.window_notes)
+        if not changed and not noted and not placed:
+            return
+        drawn = stage.refresh_cards(sorted(changed)) or placed
         if noted:
             self._figures = figures
             stage.notes = round_notes(figures, self.strings)
             drawn = stage.refresh_notes() or drawn
         if drawn:  # else a text that streams would lose the room it scrolls into
             self.settle(anchor)
+            self.pump()
 
     def tick(self, now: float) -> None:
         """The clock moved to ``now`` (epoch seconds): rows of calls that run or wait, and their spinners."""

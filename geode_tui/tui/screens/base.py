@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from rich.segment import Segment
 from textual.geometry import Size
 from textual.message import Message
@@ -9,10 +11,10 @@ from textual.screen import Screen
 from textual.strip import Strip
 
 from geode_tui.core.strings import NAMES
+from geode_tui.tui.choices import Choice
 from geode_tui.tui.keys import shown
 from geode_tui.tui.look import Look
 from geode_tui.tui.rows import row
-from geode_tui.tui.screens.modal import Choice
 from geode_tui.tui.widgets.composer import Composer
 from geode_tui.tui.widgets.pane import Pane
 
@@ -63,6 +65,11 @@ class BaseScreen(Screen[None]):
         """Close the topmost thing."""
         raise NotImplementedError
 
+    @property
+    def parting(self) -> str | None:
+        """A line to print after leaving, None where there is nothing to say."""
+        raise NotImplementedError
+
     def set_look(self, look: Look) -> None:
         """Take another look everywhere."""
         self.look = look
@@ -76,6 +83,18 @@ class BaseScreen(Screen[None]):
         return [
             Choice(f"language:{code}", self.look.t("palette.language", name=name), "/language") for code, name in others
         ]
+
+    def open_reading(self, title: str, lines: Sequence[tuple[str, str]]) -> None:
+        """Lines to read, over the screen."""
+        from geode_tui.tui.screens.modal import ReadScreen
+
+        self.app.push_screen(ReadScreen(self.look, title, lines))
+
+    def open_palette(self, choices: Sequence[Choice], chosen: Callable[[str | None], None]) -> None:
+        """Entries to choose from, over the screen; ``chosen`` is given the value of one, empty for none."""
+        from geode_tui.tui.screens.modal import PaletteScreen
+
+        self.app.push_screen(PaletteScreen(self.look, choices), chosen)
 
     def learn_keys(self, _: object = None) -> None:
         """Other keys work now: the focus has moved, or a key was given another place. Asked for only then, since it

@@ -1,40 +1,48 @@
 """The columns of the run screen: conversation, the chosen tab, gauge and figures, and the composer below the first.
 
 One grid holds them in every form, so that a pane is never mounted twice: its two rows are the panes and what stands
-around the composer, and columns other than the first reach over both.
+around the composer, and columns other than the first reach over both. A tab's pane is made and mounted when it is first
+wanted: most runs are looked at without it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widget import Widget
 
 from geode_tui.tui.layout import Form, Part, columns_for
+from geode_tui.tui.widgets.tab_pane import TabPane
 
 CONVERSATION = "conversation"
 """The tab that has a column of its own where there is room."""
 
 
 class Columns(Widget):
-    """See the module. ``panes`` are the other tabs by name; ``lower`` stands below the first column, top first."""
+    """See the module. ``make`` gives the pane of a tab by its name, ``beside`` is the first one that the middle column
+    shows; ``lower`` stands below the first column, top first.
+    """
 
     DEFAULT_CSS = """
     Columns { layout: grid; grid-rows: 1fr auto; }
     Columns > #main, Columns > #panes { width: 100%; height: 100%; }
-    Columns > #main.-airy, Columns > #panes.-airy { padding-top: 1; }
     Columns > #lower { width: 100%; height: auto; }
     """
 
     def __init__(
-        self, main: Iterable[Widget], panes: Mapping[str, Widget], side: Widget, lower: Iterable[Widget]
+        self,
+        main: Iterable[Widget],
+        make: Callable[[str], TabPane],
+        beside: str,
+        side: Widget,
+        lower: Iterable[Widget],
     ) -> None:
         super().__init__(id="body")
         self.tab = CONVERSATION
         """The tab in view; with three columns the one that was chosen last."""
-        self.beside = next(iter(panes))
+        self.beside = beside
         """The tab that the middle column shows."""
         self.hidden = False
         """Whether the person hid the middle column."""
@@ -42,10 +50,12 @@ class Columns(Widget):
         self.shown: dict[Part, int] = {"main": 0}
         """The columns as they are shown now, see `columns_for`."""
         self._form = Form()
-        self._panes = panes
+        self.panes: dict[str, TabPane] = {}
+        """The panes that were wanted so far, by the names of their tabs."""
+        self._make = make
         self._parts: dict[Part, Widget] = {
             "main": Vertical(*main, id="main"),
-            "middle": Vertical(*panes.values(), id="panes"),
+            "middle": Vertical(id="panes"),
             "side": side,
         }
         self._lower = Vertical(*lower, id="lower")
@@ -66,20 +76,26 @@ class Columns(Widget):
         found = next((part for part, column in self._parts.items() if column in chain), "main")
         return found if found in self.shown else next(iter(self.shown))
 
+    def pane(self, tab: str) -> TabPane:
+        """The pane of ``tab``, which is made where it was not wanted before."""
+        if tab not in self.panes:
+            self.panes[tab] = pane = self._make(tab)
+            self._parts["middle"].mount(pane)
+        return self.panes[tab]
+
     def take(self, form: Form) -> None:
         """Take another form."""
         self._form = form
         self._arrange()
 
-    def choose(self, tab: str) -> Widget | None:
-        """Bring ``tab`` into view; its widget, None for the conversation."""
+    def choose(self, tab: str) -> None:
+        """Bring ``tab`` into view."""
         self.tab = tab
         if tab != CONVERSATION:
             self.beside, self.hidden = tab, False
         if self.zoomed is not None:
             self.zoomed = "main" if tab == CONVERSATION else "middle"
         self._arrange()
-        return self._panes.get(tab)
 
     def toggle_middle(self) -> None:
         """Hide the middle column, or show it again."""
@@ -97,8 +113,11 @@ class Columns(Widget):
         for part, widget in self._parts.items():
             widget.display = part in self.shown
             widget.styles.row_span = 1 if part == first else 2
-            widget.set_class(self._form.roomy and part != "side", "-airy")
-        for name, pane in self._panes.items():
+            if part != "side":  # no class: that would have the styles of all in it made anew
+                widget.styles.padding = (int(self._form.roomy), 0, 0, 0)
+        if "middle" in self.shown:
+            self.pane(self.beside)
+        for name, pane in self.panes.items():
             pane.display = name == self.beside and "middle" in self.shown
         self.styles.grid_size_columns = len(self.shown)
         self.styles.grid_columns = " ".join(str(width) if width else "1fr" for width in self.shown.values())

@@ -8,12 +8,10 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
+from geode_tui.tui.choices import Choice
 from geode_tui.tui.home_source import HomeSource
 from geode_tui.tui.look import Look
-from geode_tui.tui.screens.help import help_lines
 from geode_tui.tui.screens.home_view import HomeView
-from geode_tui.tui.screens.modal import Choice, PaletteScreen, ReadScreen
-from geode_tui.tui.screens.models import pick_model
 from geode_tui.tui.slash import Local, Order, Wrong, parse
 from geode_tui.tui.source import RunSource, SourceError
 from geode_tui.tui.widgets.composer import Composer, Entry
@@ -158,6 +156,8 @@ class HomeScreen(HomeView):
         self.say(self.look.t("home.new_model", model=self.look.line(ready.model, 40)))
 
     async def _pick_model(self) -> None:
+        from geode_tui.tui.screens.models import pick_model
+
         picked = await pick_model(self, self.source.models, None)
         if picked is not None:
             await self._use(picked[1], picked[0], "")
@@ -187,8 +187,10 @@ class HomeScreen(HomeView):
 
     def action_help(self) -> None:
         """What every key and command does."""
+        from geode_tui.tui.screens.help import help_lines
+
         panes = (type(self), type(self.app), Entry, RunList, Field, Welcome)
-        self.app.push_screen(ReadScreen(self.look, self.look.t("help.title"), help_lines(panes, self.look)))
+        self.open_reading(self.look.t("help.title"), help_lines(panes, self.look))
 
     def action_palette(self) -> None:
         """Everything that can be done here, by name."""
@@ -200,7 +202,7 @@ class HomeScreen(HomeView):
         choices += [Choice(name, t(f"slash.help_{name}"), f"/{name}") for name in READINGS]
         choices += [Choice(f"theme:{name}", t("palette.theme", name=name), "/theme") for name in self._themes]
         choices += self.language_choices()
-        self.app.push_screen(PaletteScreen(self.look, choices), self._chosen)
+        self.open_palette(choices, self._chosen)
 
     def _chosen(self, value: str | None) -> None:
         name, _, rest = (value or "").partition(":")

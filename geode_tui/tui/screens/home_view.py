@@ -117,6 +117,12 @@ class HomeView(BaseScreen):
         if self._feed is not None:
             await asyncio.to_thread(self._feed.stop)
 
+    @property
+    def parting(self) -> str | None:
+        """How many runs go on, where any does."""
+        live = self.header.view.live
+        return self.look.t("leave.all_go_on", n=live) if live else None
+
     def rest(self) -> None:
         """A run is on screen instead."""
         self._resting = True

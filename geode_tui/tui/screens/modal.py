@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-import msgspec
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
@@ -19,6 +18,7 @@ from textual.strip import Strip
 from textual.widgets import Input
 
 from geode_tui.tui.cells import cut_end, line_starts, pad, width_of
+from geode_tui.tui.choices import Choice
 from geode_tui.tui.keys import letter
 from geode_tui.tui.look import Look
 from geode_tui.tui.rows import row
@@ -97,14 +97,6 @@ class ReadScreen(ModalScreen[None]):
     def action_close(self) -> None:
         """Back to the run."""
         self.dismiss(None)
-
-
-class Choice(msgspec.Struct, frozen=True):
-    """An entry of the palette. ``value`` is given back when it is chosen."""
-
-    value: str
-    name: str
-    hint: str = ""
 
 
 class ChoiceList(Pane):

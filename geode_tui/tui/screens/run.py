@@ -10,20 +10,17 @@ from textual.message import Message
 from textual.timer import Timer
 
 from geode_tui.core.text import clean
+from geode_tui.tui.choices import Choice
 from geode_tui.tui.conversation.view import Conversation
 from geode_tui.tui.keys import letter
 from geode_tui.tui.look import Look
-from geode_tui.tui.screens.help import help_lines
-from geode_tui.tui.screens.modal import Choice, PaletteScreen, ReadScreen
-from geode_tui.tui.screens.models import pick_model
-from geode_tui.tui.screens.names import NameList
-from geode_tui.tui.screens.run_figures import FIGURE_TABS, RunFigures
+from geode_tui.tui.screens.run_figures import FIGURE_TABS
+from geode_tui.tui.screens.run_window import WINDOW_ORDERS, RunWindow
 from geode_tui.tui.slash import Local, Order, Wrong, parse
 from geode_tui.tui.source import RunSource, SourceError
 from geode_tui.tui.widgets.approval import ApprovalPanel
 from geode_tui.tui.widgets.approval_body import ApprovalBody
 from geode_tui.tui.widgets.composer import Entry
-from geode_tui.tui.widgets.field import Field
 from geode_tui.tui.widgets.find import FindBar
 from geode_tui.tui.widgets.tabs import TABS, TabRow
 from geode_tui.view.follow import Batch
@@ -33,7 +30,7 @@ ARMED_S = 3.0
 """Seconds in which a second esc interrupts."""
 
 
-class RunScreen(RunFigures):
+class RunScreen(RunWindow):
     """See the module."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -55,6 +52,7 @@ class RunScreen(RunFigures):
         Binding("ctrl+o", "zoom", "Give the pane the whole width", id="run.zoom", priority=True),
         Binding("0,alt+0,f2", "home", "All runs", id="run.home"),
         Binding(letter("r"), "retry", "Ask the provider again now", id="run.retry"),
+        Binding(letter("c"), "compact", "Compact the context", id="run.compact"),
     ]
 
     class HomeWanted(Message):
@@ -134,6 +132,7 @@ class RunScreen(RunFigures):
             self.represent()
             return
         self.nudge()
+        self.order_sent(order)
 
     def _give_back(self, typed: str) -> None:
         if typed:
@@ -143,6 +142,7 @@ class RunScreen(RunFigures):
         """Say what became of commands that were not done; words that were refused come back."""
         for sent, outcome in self.steering.settled(batch.state):
             if outcome.outcome == "done":
+                self.order_done(sent.kind)
                 continue
             word = self.look.t(f"outcome.{outcome.outcome}", kind=self.look.t(f"command.{sent.kind}"))
             self.say(f"{word} {self.look.line(outcome.detail)}".strip(), error=True)
@@ -156,6 +156,7 @@ class RunScreen(RunFigures):
             "cost": self.action_cost,
             "context": self.action_context,
             "model": self.action_models,
+            "fork": lambda: self.fork(local.value),
             "middle": self.action_middle,
             "zoom": self.action_zoom,
         }.get(local.name, lambda: self._do_with_value(local))()
@@ -186,6 +187,8 @@ class RunScreen(RunFigures):
         self.run_worker(self._pick_model(), group="models", exclusive=True)
 
     async def _pick_model(self) -> None:
+        from geode_tui.tui.screens.models import pick_model
+
         picked = await pick_model(self, self.source.models, self.newest.state if self.newest else None)
         if picked is not None:
             await self._send(Order("model", {"model": picked[1], "provider": picked[0], "effort": ""}))
@@ -268,7 +271,9 @@ class RunScreen(RunFigures):
         self.find.show(event.state)
 
     def close_topmost(self) -> bool:
-        """Drop a selection, else the search, else what every screen closes."""
+        """Drop a question for a key, a selection, the search, else what every screen closes."""
+        if self.withdraw():
+            return True
         if self.conversation.has_selection:
             self.conversation.pick(None)
         elif self.find.opened:
@@ -279,14 +284,7 @@ class RunScreen(RunFigures):
 
     def _drop_filter(self) -> bool:
         """Take away what narrows the pane with the focus; False where nothing does."""
-        for pane, drop in (
-            (self.events, self.events.drop_search),
-            (self.context, self.context.drop_search),
-            (self.cost, self.cost.drop_page),
-        ):
-            if pane.has_focus:
-                return drop()
-        return False
+        return any(pane.has_focus and pane.widen() for pane in self.columns.panes.values())
 
     def action_copy_or_clear(self) -> None:
         """Copy what is selected in the conversation; else as on every screen."""
@@ -326,25 +324,32 @@ class RunScreen(RunFigures):
 
     def action_help(self) -> None:
         """What every key and command does."""
+        from geode_tui.tui.screens.help import help_lines
+        from geode_tui.tui.screens.names import NameList
+        from geode_tui.tui.widgets.context_tab import ContextPane
+        from geode_tui.tui.widgets.cost_tab import CostPane
+        from geode_tui.tui.widgets.events import EventsPane
+        from geode_tui.tui.widgets.field import Field
+
         panes = (
             type(self),
             type(self.app),
             Entry,
             type(self.conversation),
             FindBar,
-            type(self.events),
-            type(self.context),
-            type(self.cost),
+            EventsPane,
+            ContextPane,
+            CostPane,
             Field,
             NameList,
             ApprovalBody,
         )
-        self.app.push_screen(ReadScreen(self.look, self.look.t("help.title"), help_lines(panes, self.look)))
+        self.open_reading(self.look.t("help.title"), help_lines(panes, self.look))
 
     # -- palette ------------------------------------------------------------------------------------------------------
     def action_palette(self) -> None:
         """Everything that can be done here, by name."""
-        self.app.push_screen(PaletteScreen(self.look, self._choices()), self._chosen)
+        self.open_palette(self._choices(), self._chosen)
 
     def _choices(self) -> list[Choice]:
         t = self.look.t
@@ -360,7 +365,7 @@ class RunScreen(RunFigures):
             out.append(Choice("home", t("key.run.home"), "f2"))
         columns = [name for name, there in (("middle", self.form.middle), ("zoom", self.form.side)) if there]
         out += [*self.event_choices(), *self.figure_choices()]
-        readings = (*columns, "status", "cost", "context", "model", "help", "quit")
+        readings = (*columns, "status", "cost", "context", *WINDOW_ORDERS, "fork", "model", "help", "quit")
         out += [Choice(name, t(f"slash.help_{name}"), f"/{name}") for name in readings]
         out += [Choice(f"theme:{name}", t("palette.theme", name=name), "/theme") for name in self._themes]
         out += self.language_choices()
@@ -384,6 +389,8 @@ class RunScreen(RunFigures):
             self.run_worker(self._send(Order("interrupt", {})), group="send")
         elif name == "retry":
             self.action_retry()
+        elif name in WINDOW_ORDERS:
+            self.run_worker(self._send(WINDOW_ORDERS[name]), group="send")
         elif name == "home":
             self.action_home()
         elif name:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from threading import Event
+from typing import TYPE_CHECKING
 
 from textual.widget import Widget
 
 from geode_tui.core import format as fmt
 from geode_tui.core.events import EventRow
-from geode_tui.log.browse import EventQuery
-from geode_tui.tui.screens.modal import Choice, ReadScreen
-from geode_tui.tui.screens.names import NamesScreen
+from geode_tui.tui.choices import Choice
 from geode_tui.tui.screens.run_view import RunView
 from geode_tui.tui.source import SourceError
-from geode_tui.tui.widgets.event_rows import pretty
-from geode_tui.tui.widgets.events import EventsPane
 from geode_tui.view.event_line import About, event_about
+
+if TYPE_CHECKING:
+    from geode_tui.log.browse import EventQuery
+    from geode_tui.tui.widgets.events import EventsPane
 
 PALETTE = (("search", "/"), ("names", "n"), ("level", "l"), ("jump", "g"), ("pause", "space"), ("export", "e"))
 """Actions of the tab that the palette names, and their keys."""
@@ -37,10 +38,12 @@ class RunEvents(RunView):
         elif event.event is not None and event.what == "message":
             self.show_message(event_about(event.event), "events.no_message")
         elif event.event is not None:
+            from geode_tui.tui.widgets.event_rows import pretty
+
             text = self.look.text(pretty(event.event.payload))
             if event.what == "view":
                 pairs = [("", line or " ") for line in text.split("\n")]
-                self.app.push_screen(ReadScreen(self.look, self.look.line(event.event.event, 60), pairs))
+                self.open_reading(self.look.line(event.event.event, 60), pairs)
             else:
                 self.app.copy_to_clipboard(text)
                 self.say(self.look.t("screen.copied"))
@@ -78,6 +81,8 @@ class RunEvents(RunView):
         self.call_after_refresh(show)
 
     async def _choose_names(self) -> None:
+        from geode_tui.tui.screens.names import NamesScreen
+
         try:
             counts = await asyncio.to_thread(self.source.event_names)
         except SourceError as error:

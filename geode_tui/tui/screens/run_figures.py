@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from geode_tui.tui.screens.modal import Choice, ReadScreen
+from geode_tui.tui.choices import Choice
 from geode_tui.tui.screens.run_events import RunEvents
 from geode_tui.tui.source import SourceError
-from geode_tui.tui.widgets.context_tab import ContextPane
-from geode_tui.tui.widgets.cost_tab import QUERY, CostPane
-from geode_tui.view.blocks import BlockRow
 from geode_tui.view.cost import cost_lines, session_text
 from geode_tui.view.event_line import About
 from geode_tui.view.gauge import context_line, context_lines
 from geode_tui.view.selectors import state_line
+from geode_tui.view.window_notes import view_text
+
+if TYPE_CHECKING:
+    from geode_tui.tui.widgets.context_tab import ContextPane
+    from geode_tui.tui.widgets.cost_tab import CostPane
+    from geode_tui.view.blocks import BlockRow
 
 PALETTE = (
     ("context", "filter", "filter", "/"),
@@ -38,6 +42,8 @@ class RunFigures(RunEvents):
         entry = event.block.entry
         if entry is None:
             self.say(self.look.t("blocks.not_said"))
+        elif event.what == "copy" and not entry.message_id:
+            self.say(self.look.t("blocks.no_message"))
         elif event.what == "copy":
             self.run_worker(self._copy_block(event.block), group="copy", exclusive=True)
         else:
@@ -63,6 +69,8 @@ class RunFigures(RunEvents):
         if event.what == "budget":
             self.write("/budget cost ")
         elif event.what == "export":
+            from geode_tui.tui.widgets.cost_tab import QUERY
+
             self.run_worker(self.export(QUERY, lambda _: True), group="export", exclusive=True)
         elif event.what == "jump" and event.round is not None:
             self.show_message(About(0, 0, "", event.round.turn, event.round.round), "cost.no_round")
@@ -108,10 +116,12 @@ class RunFigures(RunEvents):
             self._read("section.cost", cost_lines(self.newest.state, self.look.strings))
 
     def action_context(self) -> None:
-        """How full the context is, with what, and in which layers it is sent."""
+        """How full the context is, with what, in which layers it is sent, and what was changed of it."""
         if self.newest is not None:
-            self._read("section.context", context_lines(self.newest.state, self.look.strings))
+            state, strings = self.newest.state, self.look.strings
+            view = ("", view_text(state.view_version, state.view_cause, strings))
+            self._read("section.context", [*context_lines(state, strings), view])
 
     def _read(self, title: str, pairs: Sequence[tuple[str, str]]) -> None:
         safe = [(self.look.redact(left), self.look.redact(right)) for left, right in pairs]
-        self.app.push_screen(ReadScreen(self.look, self.look.t(title), safe))
+        self.open_reading(self.look.t(title), safe)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
 
-from textual import events
 from textual.app import ComposeResult
+from textual.events import Resize
 from textual.message import Message
 from textual.timer import Timer
 
@@ -18,15 +19,12 @@ from geode_tui.tui.layout import Form, form_for, panel_height
 from geode_tui.tui.look import Look
 from geode_tui.tui.presenter import Presented, draft_notices, present
 from geode_tui.tui.screens.base import BaseScreen, TooSmall
-from geode_tui.tui.screens.columns import Columns
+from geode_tui.tui.screens.columns import CONVERSATION, Columns
 from geode_tui.tui.source import Feed, RunSource
 from geode_tui.tui.steering import Steering
 from geode_tui.tui.widgets.approval import ApprovalPanel
 from geode_tui.tui.widgets.composer import Composer
-from geode_tui.tui.widgets.context_tab import BlocksView, ContextPane
-from geode_tui.tui.widgets.cost_tab import CostPane
 from geode_tui.tui.widgets.edge import Edge, PolicyLine
-from geode_tui.tui.widgets.events import EventsPane, EventsView
 from geode_tui.tui.widgets.find import FindBar
 from geode_tui.tui.widgets.footer import Footer, FooterView
 from geode_tui.tui.widgets.header import Header
@@ -35,8 +33,13 @@ from geode_tui.tui.widgets.side import Side, flashed
 from geode_tui.tui.widgets.strip import FigureStrip
 from geode_tui.tui.widgets.tabs import TABS, TabRow
 from geode_tui.view.follow import Batch, Op
-from geode_tui.view.selectors import Status
 from geode_tui.view.state import OpenApproval
+
+if TYPE_CHECKING:  # loaded when the tab is first wanted
+    from geode_tui.tui.widgets.context_tab import ContextPane
+    from geode_tui.tui.widgets.cost_tab import CostPane
+    from geode_tui.tui.widgets.events import EventsPane
+    from geode_tui.tui.widgets.tab_pane import TabPane
 
 OPENING_S = 0.3
 """Seconds without data after which the screen says that it is opening (SCREENS.md 10)."""
@@ -65,6 +68,8 @@ class RunView(BaseScreen):
         self.has_home = home
         self._motion = motion
         self._armed = False
+        self._confirm = ""
+        """What the next press of a key does, while it waits for that."""
         self._feed: Feed | None = None
         self._pump: FramePump | None = None
         self._clock: Timer | None = None
@@ -78,9 +83,6 @@ class RunView(BaseScreen):
         self.conversation = Conversation(source.load, look.strings, look.glyphs, look.palette, look.redact)
         self.conversation.id = "conversation"
         self.find = FindBar(look, self.conversation)
-        self.events = EventsPane(look, source)
-        self.context = ContextPane(look, source.blocks)
-        self.cost = CostPane(look, source, source.months)
         self.strip = FigureStrip(look)
         self.notices = Notices(look)
         self.approval = ApprovalPanel(look, source.arguments)
@@ -90,7 +92,8 @@ class RunView(BaseScreen):
         self.policy = PolicyLine(look)
         self.columns = Columns(
             main=(self.conversation, self.find),
-            panes={"events": self.events, "context": self.context, "cost": self.cost},
+            make=self._make_pane,
+            beside=TABS[1],
             side=self.side,
             lower=(self.strip, self.approval, self.edge, self.notices, self.composer, self.policy),
         )
@@ -104,6 +107,42 @@ class RunView(BaseScreen):
         yield self.columns
         yield self.footer
         yield self.too_small
+
+    # -- tabs ---------------------------------------------------------------------------------------------------------
+    def _make_pane(self, tab: str) -> TabPane:
+        """The pane of a tab, hidden, with the newest state."""
+        pane: TabPane
+        if tab == "events":
+            from geode_tui.tui.widgets.events import EventsPane
+
+            pane = EventsPane(self.look, self.source)
+        elif tab == "context":
+            from geode_tui.tui.widgets.context_tab import ContextPane
+
+            pane = ContextPane(self.look, self.source.blocks)
+        else:
+            from geode_tui.tui.widgets.cost_tab import CostPane
+
+            pane = CostPane(self.look, self.source, self.source.months)
+        pane.display = False
+        if self.newest is not None:
+            pane.show_state(self.newest.state)
+        return pane
+
+    @property
+    def events(self) -> EventsPane:
+        """The pane of the Events tab."""
+        return cast("EventsPane", self.columns.pane("events"))
+
+    @property
+    def context(self) -> ContextPane:
+        """The pane of the Context tab."""
+        return cast("ContextPane", self.columns.pane("context"))
+
+    @property
+    def cost(self) -> CostPane:
+        """The pane of the Cost tab."""
+        return cast("CostPane", self.columns.pane("cost"))
 
     def on_mount(self) -> None:
         """Show the empty screen at once; data comes after the first paint."""
@@ -126,6 +165,13 @@ class RunView(BaseScreen):
         if self._feed is not None:
             await asyncio.to_thread(self._feed.stop)
 
+    @property
+    def parting(self) -> str | None:
+        """That the run goes on, while it has a worker."""
+        if self.newest is None or self.newest.liveness.state == "free":
+            return None
+        return self.look.t("leave.goes_on", session=self.look.line(self.source.session_id))
+
     def nudge(self) -> None:
         """A command was written."""
         if self._feed is not None:
@@ -142,9 +188,8 @@ class RunView(BaseScreen):
     def _show(self, batch: Batch) -> None:
         self.newest = batch
         self.conversation.show_state(batch.state)
-        self.events.show(EventsView.of(batch.state))
-        self.context.show(BlocksView.of(batch.state))
-        self.cost.show(batch.state)
+        for pane in self.columns.panes.values():
+            pane.show_state(batch.state)
         self.approval.show(self._approvals(batch))
         self.settle(batch)
         self.represent()
@@ -171,7 +216,7 @@ class RunView(BaseScreen):
         self.strip.show(side)
         self.policy.show(self.newest.state.approve)
         self.show_hints()
-        self._keep_time(shown_now.status)
+        self._keep_time(ticks=shown_now.ticks)
 
     def _look_for_alerts(self, shown: Presented) -> None:
         """Call the person where something has come about, and mark it for a second."""
@@ -204,14 +249,16 @@ class RunView(BaseScreen):
             self.notices.show((Line(self.look.t("screen.opening")),))
 
     # -- time ---------------------------------------------------------------------------------------------------------
-    def _keep_time(self, status: Status) -> None:
-        """Clocks run only while a turn does, the spinner only while the terminal has the focus."""
-        if status.ticks and self._clock is None:
+    def _keep_time(self, *, ticks: bool) -> None:
+        """Clocks run only while a turn or the window's upkeep does, the spinner only while the terminal has the focus
+        too.
+        """
+        if ticks and self._clock is None:
             self._clock = self.set_interval(CLOCK_S, self._tick)
-        elif not status.ticks and self._clock is not None:
+        elif not ticks and self._clock is not None:
             self._clock.stop()
             self._clock = None
-        spinning = status.ticks and self._motion and self.app.app_focus and len(self.look.glyphs.spinner) > 1
+        spinning = ticks and self._motion and self.app.app_focus and len(self.look.glyphs.spinner) > 1
         if spinning and self._spinner is None:
             self._spinner = self.set_interval(SPINNER_S, self._spin)
         elif not spinning and self._spinner is not None:
@@ -228,7 +275,7 @@ class RunView(BaseScreen):
         self.conversation.tick(self.source.clock())
 
     # -- form ---------------------------------------------------------------------------------------------------------
-    def on_resize(self, event: events.Resize) -> None:
+    def on_resize(self, event: Resize) -> None:
         """Take the form that fits."""
         self._take_form(form_for(event.size.width, event.size.height))
 
@@ -264,12 +311,12 @@ class RunView(BaseScreen):
     def choose_tab(self, tab: str) -> None:
         """Show a tab, with the focus in it unless something is being written."""
         typing = self.area == "composer"
-        pane = self.columns.choose(tab) or self.conversation
+        self.columns.choose(tab)
         if "main" not in self.columns.shown:
             self.find.action_close()
         self.columns_changed()
         if not typing:
-            pane.focus()
+            (self.conversation if tab == CONVERSATION else self.columns.pane(tab)).focus()
 
     def columns_changed(self) -> None:
         """Say which tabs are on screen now, and which keys work."""
@@ -284,19 +331,16 @@ class RunView(BaseScreen):
             return "approval"
         if self.composer.entry.has_focus:
             return "composer"
-        if self.events.has_focus:
-            return "events"
-        if self.events.field.typing:
-            return "events_field"
-        if self.context.has_focus:
-            return "context"
-        if self.context.field.typing:
-            return "context_field"
-        if self.cost.has_focus:
-            return "cost"
+        for pane in self.columns.panes.values():
+            if (area := pane.area) is not None:
+                return area
         if self.find.entry.has_focus:
             return "find"
         return "side" if self.side.has_focus else "conversation"
+
+    def on_descendant_focus(self) -> None:
+        """A pane that was only just made has the focus later than its keys are known."""
+        self.show_hints()
 
     def show_hints(self) -> None:
         """The footer's keys for where the focus is."""
@@ -307,15 +351,19 @@ class RunView(BaseScreen):
             self.area, self.look, self._keys, needs=needs, running=running, home=self.has_home, columns=columns
         )
         tab = "" if self.form.tabs else f"{TABS.index(self.tab) + 1}/{len(TABS)}"
-        self.footer.show(FooterView(keys, self.look.t("esc.armed") if self._armed else "", tab))
+        self.footer.show(FooterView(keys, self._asked, tab))
         self._show_notices()
 
+    @property
+    def _asked(self) -> str:
+        """What another press of a key does now; empty where it does nothing more than before."""
+        return self.look.t("esc.armed") if self._armed else self._confirm
+
     def _show_notices(self) -> None:
-        """What the person must know now, of what is about to be sent too; without a footer also that the next esc
-        interrupts.
+        """What the person must know now, of what is about to be sent too; without a footer also what another press of
+        a key does.
         """
-        armed = self._armed and not self.form.footer
-        lines = (Line(self.look.t("esc.armed"), "warn"),) if armed else ()
+        lines = (Line(self._asked, "warn"),) if self._asked and not self.form.footer else ()
         self.notices.set_room(max(self.form.notices, len(lines)))
         if self.presented is not None and self.newest is not None:
             draft = draft_notices(self.composer.entry.weight, self.newest.state.context, self.look)

@@ -23,6 +23,8 @@ SHARE_FROM, STATE_FROM, BAR_FROM = 56, 44, 36
 BAR = 6
 """Cells of the largest block's bar."""
 _TOKENS, _SHARE, _ROUND, _NAME = 8, 6, 6, 14
+RULES = ("latest_input", "pinned", "native", "skill", "last_batch")
+"""Why a block is protected, each with a word of its own."""
 _ROUND_WORD = re.compile(r"r\d+\Z")
 
 
@@ -38,8 +40,11 @@ class BlockLines(msgspec.Struct, frozen=True):
     @property
     def _state(self) -> int:
         """Cells of the column, 0 where it is left out."""
-        words = (self.look.t(f"blocks.{state}") for state in (*self._marks, "state"))
-        return 3 + max(map(width_of, words)) if self.width >= STATE_FROM else 0
+        if self.width < STATE_FROM:
+            return 0
+        words = [self.look.t(f"blocks.{state}") for state in (*self._marks, "state")]
+        words += [self.look.t(f"protect.{rule}") for rule in RULES]
+        return 3 + max(map(width_of, words))
 
     def heads(self) -> Strip:
         """The names of the columns."""
@@ -133,6 +138,10 @@ class BlockLines(msgspec.Struct, frozen=True):
                 return (name if block.kind == "results" else t("block.call", name=name)), detail, entry.is_path
             case "agent":
                 name = t("block.text")
+            case _ if entry.hidden is not None:
+                hidden = entry.hidden
+                name = t("block.left_out" if block.state == "left_out" else "block.summary")
+                detail = t("blocks.of_messages", first=hidden.first, upto=hidden.upto, n=fmt.number(hidden.count))
             case "user" | "thinking":
                 name = t(f"block.{block.kind}")
             case "summaries":
@@ -147,7 +156,7 @@ class BlockLines(msgspec.Struct, frozen=True):
         """All that a filter looks through, in small letters."""
         name, detail, _ = self.words(block)
         strings = self.look.strings
-        return f"{name} {detail} {kind_name(block.kind, strings)} {strings.t(f'blocks.{block.state}')}".casefold()
+        return f"{name} {detail} {kind_name(block.kind, strings)} {self._state_word(block)}".casefold()
 
     def _fixed(self, block: BlockRow) -> tuple[str, str, bool]:
         figures, t = self.figures, self.look.t
@@ -170,14 +179,35 @@ class BlockLines(msgspec.Struct, frozen=True):
             return []
         palette, marks = self.look.palette, self._marks
         color = palette.info if block.state == "unsent" else dim
-        mark = pad(marks[block.state], max(map(width_of, marks.values())))
-        word = pad(f"{mark} {self.look.t(f'blocks.{block.state}')}", self._state)
-        return [Segment(word, palette.style(color))]
+        mark = self.look.glyphs.pinned if _held(block) else marks[block.state]
+        word = f"{pad(mark, max(map(width_of, marks.values())))} {self._state_word(block)}"
+        return [Segment(pad(cut_end(word, self._state, self.look.glyphs.cut), self._state), palette.style(color))]
+
+    def _state_word(self, block: BlockRow) -> str:
+        """How the block is sent; of one that is sent as it is, why it stays so."""
+        strings, rule = self.look.strings, _held(block)
+        if not rule:
+            return strings.t(f"blocks.{block.state}")
+        return strings.t(f"protect.{rule}") if strings.has(f"protect.{rule}") else self.look.line(rule, 20)
 
     @property
     def _marks(self) -> dict[BlockState, str]:
         glyphs = self.look.glyphs
-        return {"fixed": glyphs.fixed, "verbatim": glyphs.pending, "unsent": glyphs.arrow}
+        return {
+            "fixed": glyphs.fixed,
+            "verbatim": glyphs.pending,
+            "unsent": glyphs.arrow,
+            "masked": glyphs.masked,
+            "shrunk": glyphs.cut,
+            "offloaded": glyphs.offloaded,
+            "summarised": glyphs.summary,
+            "left_out": glyphs.none,
+        }
+
+
+def _held(block: BlockRow) -> str:
+    """The rule that keeps a block as it was said; empty where there is none, or where it is not sent so."""
+    return block.entry.protected if block.entry is not None and block.state == "verbatim" else ""
 
 
 def matches(block: BlockRow, text: str, wanted: str) -> bool:

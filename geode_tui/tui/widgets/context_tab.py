@@ -18,16 +18,19 @@ from textual.strip import Strip
 
 from geode_tui.core import format as fmt
 from geode_tui.core.events import ContextFigures
+from geode_tui.tui.hints import Area
 from geode_tui.tui.keys import letter
 from geode_tui.tui.look import Look
 from geode_tui.tui.rows import row
 from geode_tui.tui.source import SourceError
 from geode_tui.tui.widgets.block_rows import BlockLines, matches
 from geode_tui.tui.widgets.field import Asking, Field
+from geode_tui.tui.widgets.tab_pane import TabPane
 from geode_tui.tui.widgets.wheel import Wheeled
 from geode_tui.view.blocks import ORDERS, BlockEntry, BlockRow, BlockTable, Order, arranged, table_of
 from geode_tui.view.gauge import uncertain
 from geode_tui.view.state import RunState
+from geode_tui.view.window_notes import view_text
 
 ROOMY_FROM = 16
 """Rows of the pane from which a blank one stands above the names of the columns."""
@@ -38,20 +41,30 @@ READING_S = 0.3
 
 
 class BlocksView(msgspec.Struct, frozen=True):
-    """The gauge, and the messages that it is of: those after seq ``start`` and up to ``end``, of ``newest`` in all."""
+    """The gauge, and the messages that it is of: those after seq ``start`` and up to ``end``, of ``newest`` in all, as
+    ``version`` of the view has them sent; ``cause`` is why that was made.
+    """
 
     figures: ContextFigures | None = None
     start: int = 0
     end: int = 0
     newest: int = 0
+    version: int = 0
+    cause: str = ""
 
     @classmethod
     def of(cls, state: RunState) -> BlocksView:
         """What the tab shows of ``state``."""
-        return cls(state.context, state.prompt_from, state.prompt_upto, state.newest_seq)
+        messages = state.prompt_from, state.prompt_upto, state.newest_seq
+        return cls(state.context, *messages, state.view_version, state.view_cause)
 
 
-class ContextPane(Wheeled, Asking, can_focus=True):
+def _stored(view: BlocksView) -> tuple[int, int]:
+    """What of a view is looked up in the store."""
+    return view.newest, view.version
+
+
+class ContextPane(Wheeled, Asking, TabPane, can_focus=True):
     """See the module. Blocks are read and shared out in a thread, and only while the tab is shown."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -77,8 +90,10 @@ class ContextPane(Wheeled, Asking, can_focus=True):
             self.what = what
             self.block = block
 
-    def __init__(self, look: Look, read: Callable[[], Sequence[BlockEntry]], *, id: str = "context") -> None:  # noqa: A002  Textual's own name
-        """``read`` gives all blocks of the run; it is called in a thread and may raise `SourceError`."""
+    def __init__(self, look: Look, read: Callable[[int], Sequence[BlockEntry]], *, id: str = "context") -> None:  # noqa: A002  Textual's own name
+        """``read`` gives all blocks of the run as a version of the view has them sent; it is called in a thread and may
+        raise `SourceError`.
+        """
         super().__init__(look, id=id)
         self._read = read
         self.view = BlocksView()
@@ -114,6 +129,15 @@ class ContextPane(Wheeled, Asking, can_focus=True):
         """The block under the cursor."""
         return self.rows[self._at] if self.rows else None
 
+    @property
+    def area(self) -> Area | None:
+        """The list or the field, whichever has the focus."""
+        return "context" if self.has_focus else "context_field" if self.field.typing else None
+
+    def show_state(self, state: RunState) -> None:
+        """Take a newer state."""
+        self.show(BlocksView.of(state))
+
     def show(self, view: BlocksView) -> None:
         """Take a newer state."""
         if view != self.view:
@@ -135,8 +159,8 @@ class ContextPane(Wheeled, Asking, can_focus=True):
         try:
             while self.display and self.view != self._made_of:
                 view = self.view
-                if self._made_of is None or view.newest != self._made_of.newest or self.trouble:
-                    self._entries = tuple(await asyncio.to_thread(self._read))
+                if self._made_of is None or _stored(view) != _stored(self._made_of) or self.trouble:
+                    self._entries = tuple(await asyncio.to_thread(self._read, view.version))
                 self.table, self._texts = await asyncio.to_thread(self._shared_out, view)
                 self._made_of, self.trouble = view, ""
                 self._arrange()
@@ -170,8 +194,10 @@ class ContextPane(Wheeled, Asking, can_focus=True):
         return BlockLines(self.look, width, focused, self.table.of, largest)
 
     def build(self, size: Size) -> list[Strip]:
-        """Heading, filter, column names, a window of rows, and what lies below it."""
+        """Heading, version of the view, filter, column names, a window of rows, and what lies below it."""
         head = [self._heading(size.width)]
+        if self.view.version:
+            head.append(self._version(size.width))
         if self.wanted:
             head.append(self._filtered(size.width))
         if not self.rows:
@@ -222,6 +248,10 @@ class ContextPane(Wheeled, Asking, can_focus=True):
             right.append(Segment(f"  {t('blocks.top', n=TOP, percent=share)}", muted))
         return self._row(width, left, right)
 
+    def _version(self, width: int) -> Strip:
+        text = view_text(self.view.version, self.view.cause, self.look.strings)
+        return self._row(width, [Segment(text, self.look.palette.style(self.look.palette.muted))])
+
     def _filtered(self, width: int) -> Strip:
         palette = self.look.palette
         return self._row(
@@ -241,7 +271,7 @@ class ContextPane(Wheeled, Asking, can_focus=True):
             self.wanted = text
             self._arrange()
 
-    def drop_search(self) -> bool:
+    def widen(self) -> bool:
         """Show all blocks; False where they are shown."""
         filtered = bool(self.wanted)
         self.look_for("")

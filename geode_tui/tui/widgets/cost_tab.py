@@ -14,11 +14,12 @@ from textual.message import Message
 from textual.strip import Strip
 
 from geode_tui.log.browse import EventQuery
+from geode_tui.tui.hints import Area
 from geode_tui.tui.keys import letter
 from geode_tui.tui.look import Look
 from geode_tui.tui.source import EventSource, SourceError
 from geode_tui.tui.widgets.cost_page import CostPage, CostTabView
-from geode_tui.tui.widgets.pane import Pane
+from geode_tui.tui.widgets.tab_pane import TabPane
 from geode_tui.tui.widgets.wheel import Wheeled
 from geode_tui.view.cost import COST_EVENTS, MonthCost, RoundCost, followed, round_costs
 from geode_tui.view.state import RunState
@@ -32,7 +33,7 @@ QUERY = EventQuery(only=COST_EVENTS)
 Page: TypeAlias = Literal["overview", "rounds", "months"]
 
 
-class CostPane(Wheeled, Pane, can_focus=True):
+class CostPane(Wheeled, TabPane, can_focus=True):
     """See the module. What is not in the state is read in a thread, and only while it is shown."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -106,7 +107,12 @@ class CostPane(Wheeled, Pane, can_focus=True):
         """The round under the cursor."""
         return self.rounds[self._at] if self.page == "rounds" and self.rounds else None
 
-    def show(self, state: RunState) -> None:
+    @property
+    def area(self) -> Area | None:
+        """The page, while it has the focus."""
+        return "cost" if self.has_focus else None
+
+    def show_state(self, state: RunState) -> None:
         """Take a newer state."""
         self._newest, self._behind = state, True
         if self.display:
@@ -246,7 +252,7 @@ class CostPane(Wheeled, Pane, can_focus=True):
         """Show ``page``, or the overview again."""
         self.turn_to("overview" if self.page == page else page)
 
-    def drop_page(self) -> bool:
+    def widen(self) -> bool:
         """Back to the overview; False where it is shown."""
         elsewhere = self.page != "overview"
         self.turn_to("overview")
@@ -283,7 +289,7 @@ class CostPane(Wheeled, Pane, can_focus=True):
         """Select the round under the pointer; a click on the selected one jumps to it, one on a title goes back."""
         index = self._top + event.y - self._head
         if event.y == 0:
-            self.drop_page()
+            self.widen()
         elif self.page == "rounds" and event.y >= self._head and index < len(self.rounds):
             if index == self._at:
                 self.action_want("jump")

@@ -16,6 +16,7 @@ from textual.strip import Strip
 from geode_tui.core import format as fmt
 from geode_tui.core.events import EventRow
 from geode_tui.tui.event_window import FLOORS, goal_of
+from geode_tui.tui.hints import Area
 from geode_tui.tui.keys import letter
 from geode_tui.tui.look import Look
 from geode_tui.tui.rows import row
@@ -23,7 +24,9 @@ from geode_tui.tui.source import EventSource
 from geode_tui.tui.widgets.event_log import EventLog, EventsView
 from geode_tui.tui.widgets.event_rows import EventLines
 from geode_tui.tui.widgets.field import Field
+from geode_tui.tui.widgets.tab_pane import TabPane
 from geode_tui.tui.widgets.wheel import Wheeled
+from geode_tui.view.state import RunState
 
 __all__ = ["EventsPane", "EventsView"]
 
@@ -31,7 +34,7 @@ ROOMY_FROM = 16
 """Rows of the pane from which a blank one stands above the names of the columns."""
 
 
-class EventsPane(Wheeled, EventLog, can_focus=True):
+class EventsPane(Wheeled, EventLog, TabPane, can_focus=True):
     """See the module."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -71,6 +74,15 @@ class EventsPane(Wheeled, EventLog, can_focus=True):
         """Whether the payload under the cursor is shown."""
         self._head = 0
         """Rows above the list."""
+
+    def show_state(self, state: RunState) -> None:
+        """Take a newer state."""
+        self.show(EventsView.of(state))
+
+    @property
+    def area(self) -> Area | None:
+        """The list or the field, whichever has the focus."""
+        return "events" if self.has_focus else "events_field" if self.field.typing else None
 
     # -- drawing ------------------------------------------------------------------------------------------------------
     def build(self, size: Size) -> list[Strip]:
@@ -151,7 +163,7 @@ class EventsPane(Wheeled, EventLog, can_focus=True):
         """Show only events that hold ``text``; empty: all."""
         self.use(msgspec.structs.replace(self.filter, text=text))
 
-    def drop_search(self) -> bool:
+    def widen(self) -> bool:
         """Look for nothing any more; False where nothing was looked for."""
         looked = bool(self.filter.text)
         self.look_for("")

@@ -45,6 +45,8 @@ class GaugeView(msgspec.Struct, frozen=True):
     forecast: Forecast | None = None
     flash: bool = False
     """Whether a limit was crossed just now."""
+    upkeep: str = ""
+    """What the window's upkeep does now; it stands in the forecast's place."""
 
 
 class Gauge(msgspec.Struct, frozen=True):
@@ -103,10 +105,12 @@ class Gauge(msgspec.Struct, frozen=True):
         return provenance_text(self.view.figures, self.look.strings)
 
     def outlook(self, width: int) -> list[Segment]:
-        """The next limit that is not reached, and the pace where ``width`` cells have room for it; empty without a
-        forecast.
+        """What the window's upkeep does; else the next limit that is not reached, and the pace where ``width`` cells
+        have room for it; empty without a forecast.
         """
         palette = self.look.palette
+        if self.view.upkeep:
+            return [Segment(self.view.upkeep, palette.style(palette.accent, bold=True))]
         what, pace = outlook_texts(self.view.forecast, self.look.strings)
         if not what:
             return []

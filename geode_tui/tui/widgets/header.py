@@ -41,6 +41,8 @@ class HeaderView(msgspec.Struct, frozen=True):
     ended: str = ""
     starting: bool = False
     interrupting: bool = False
+    upkeep: bool = False
+    """Whether the window's upkeep goes on."""
 
 
 class Header(Paced):
@@ -124,7 +126,8 @@ class Header(Paced):
 
     def _state(self, view: HeaderView, width: int) -> list[Segment]:
         palette, status = self.look.palette, view.status
-        symbol, color = state_mark(self.look, status, self._frame)
+        works = msgspec.structs.replace(status, kind="running") if view.upkeep else status
+        symbol, color = state_mark(self.look, works, self._frame)
         out = [Segment(symbol, palette.style(color, bold=True))]
         if words := self._words(view, width):
             loud = color if status.kind in {"dead", "not_answering"} else ""
@@ -149,6 +152,8 @@ class Header(Paced):
             return t("state.interrupting")
         if status.retry_in_s is not None:
             return t("state.retry", time=fmt.short_clock(status.retry_in_s))
+        if view.upkeep:
+            return t("state.upkeep")
         if view.starting:
             return t("state.starting")
         if status.kind in {"running", "waiting"}:

@@ -39,7 +39,7 @@ class Drive(msgspec.Struct):
     async def turn(self, prompt: str, *, typed: Mapping[int, str] | None = None, most: int = 60) -> str:
         """Play one turn to its end; ``typed`` maps a round to what the person types after it. The closing text."""
         self.messages.append(user_text(prompt))
-        context = ToolContext(self.root.resolve(), (), "s1", seen={}, plan=self._plan)
+        context = self.context()
         self.rounds = 0
         while True:
             assert self.rounds < most, "the turn did not end"
@@ -49,7 +49,7 @@ class Drive(msgspec.Struct):
             answer = Message("assistant", finished.blocks)
             self.messages.append(answer)
             for call in answer.calls:
-                self.messages.append(await self._result(call, context))
+                self.messages.append(await self.result(call, context))
             assert answered(tuple(self.messages))
             if not answer.calls:
                 return answer.text
@@ -59,7 +59,12 @@ class Drive(msgspec.Struct):
     async def _plan(self, steps: tuple[tuple[str, str], ...]) -> None:
         self.plans.append(steps)
 
-    async def _result(self, call: ToolCallBlock, context: ToolContext) -> Message:
+    def context(self) -> ToolContext:
+        """Where the tools work."""
+        return ToolContext(self.root.resolve(), (), "s1", seen={}, plan=self._plan)
+
+    async def result(self, call: ToolCallBlock, context: ToolContext) -> Message:
+        """The result of one call."""
         if call.name in self.refuse:
             return tool_text(call, "The person denied this call.", is_error=True)
         try:

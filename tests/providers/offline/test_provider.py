@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from geode_tui.core.headings import SUMMARY_HEADINGS
 from geode_tui.core.messages import (
     Message,
     TextBlock,
@@ -23,7 +24,7 @@ from geode_tui.core.tools import ToolSpec
 from geode_tui.providers.base import Delta, Finished, Opened, Provider, Request
 from geode_tui.providers.offline import OfflineProvider
 from geode_tui.providers.offline.answer import answer
-from geode_tui.providers.offline.auxiliary import DREAM_HEADINGS, SUMMARY_HEADINGS
+from geode_tui.providers.offline.auxiliary import DREAM_HEADINGS
 from geode_tui.providers.offline.usage import text_tokens
 from tests.providers.offline.driving import SPECS, Drive, ask
 from tests.providers.offline.projects import PYTHON, make

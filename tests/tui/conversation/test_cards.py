@@ -105,6 +105,19 @@ def test_a_row_has_its_columns() -> None:
     assert row(Standing("waiting"), 40, ASCII) == "  ? run_shell  pytest -q tests/  needs you"
 
 
+def test_a_card_says_where_a_result_is_that_is_not_in_the_context() -> None:
+    stored = standing(
+        result(summary="214 lines", tokens=18_300, facts={"ref": "c1"}), None, asked=False, turn_open=True
+    )
+    assert "⇣ offloaded" in row(stored)
+    assert "v offloaded" in row(stored, glyphs=ASCII)
+    assert "18.3k tok" in row(stored)
+    cut = standing(result(facts={"not_stored": "not stored: File exists"}), None, asked=False, turn_open=True)
+    assert "cut, not stored" in row(cut)
+    failed = result(summary="exit 1", is_error=True, facts={"ref": "c1"})
+    assert "exit 1" in row(standing(failed, None, asked=False, turn_open=True))
+
+
 def test_a_path_is_cut_at_the_front_and_a_command_at_the_end() -> None:
     path = call("read_file", '{"path": "a/long/way/to/the/parser/core.py"}')
     assert "⋯" in row(Standing("ok"), 40, which=path)

@@ -71,6 +71,7 @@ TEXTS: dict[str, str] = {
     "plain.too_soon": "That came before the question could be read. Answer again.",
     "plain.trouble": "trouble: {text}",
     "plain.why": "Type why not, for the agent, then enter. Enter alone gives no reason, esc and enter goes back.",
+    "plain.window": "about the context: {text}",
     "plain.wrap_up": "limit: {guard} is near, the agent is closing",
     "plain.you": "you:",
     "ready.missing": "{name} needs {variable}",

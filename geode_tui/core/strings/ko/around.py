@@ -71,6 +71,7 @@ TEXTS: dict[str, str] = {
     "plain.too_soon": "질문을 읽기 전에 들어온 답입니다. 다시 답합니다.",
     "plain.trouble": "문제: {text}",
     "plain.why": "거절하는 까닭을 쓰고 enter 를 누릅니다. enter 만은 까닭 없이 거절, esc 와 enter 는 돌아가기.",
+    "plain.window": "컨텍스트: {text}",
     "plain.wrap_up": "한도: {guard} 가 가까워 에이전트가 마무리합니다",
     "plain.you": "사용자:",
     "ready.missing": "{name}: {variable} 필요",
