@@ -11,7 +11,7 @@ run: $(STAMP)
 
 # Three workers on two cores: the tests wait for real processes about as long as they compute.
 test: $(STAMP) lint types contracts
-	$(BIN)/python -m pytest -m "not long" -n 3 $(ARGS)
+	$(BIN)/python -m pytest -m "not long" -n 4 $(ARGS)
 
 check: test
 	$(BIN)/python -m pytest -m long $(ARGS)

@@ -211,7 +211,7 @@ def _sizes(report: dict[str, Any]) -> str:
 
 
 def _lost(report: dict[str, Any]) -> str:
-    lost = [item["text"] for item in report["lost"]]
+    lost = [item["text"].rstrip(".") for item in report["lost"]]
     things = "1 thing" if len(lost) == 1 else f"{fmt.number(len(lost))} things"
     more = "; ..." if len(lost) > LOST_TOLD else ""
     return f"{things} that the summary does not hold: {'; '.join(lost[:LOST_TOLD])}{more}"

@@ -14,7 +14,9 @@ import msgspec
 from geode_tui.cli.env import Env
 from geode_tui.cli.errors import CliError
 from geode_tui.cli.observer import FoldObserver
-from geode_tui.context.estimate import Prefix, PromptMeter, confirmed, replayed_output
+from geode_tui.context.estimate import PromptMeter, replayed_output
+from geode_tui.context.figures import confirmed
+from geode_tui.context.prefix import Prefix
 from geode_tui.core import format as fmt
 from geode_tui.core.events import ContextFigures, TranscriptImported, decode_payload, event_name
 from geode_tui.core.ids import BadId, check_id

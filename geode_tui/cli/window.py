@@ -6,7 +6,7 @@ import msgspec
 
 from geode_tui.cli.counting import counter_of
 from geode_tui.context.conversation import Conversation
-from geode_tui.context.estimate import Prefix
+from geode_tui.context.prefix import Prefix
 from geode_tui.context.pressure import Need
 from geode_tui.core.events import ContextFigures
 from geode_tui.log.rows import SessionRow
@@ -39,6 +39,7 @@ def before_version(window: Window, number: int) -> Window:
         tuple(item for item in window.stored.items if item.seq <= made.newest),
         tuple(version for version in window.stored.versions if version.number < number),
         tuple((at, call) for at, call in window.stored.answered if (call.message_seq or 0) <= made.newest),
+        window.stored.cleared,
     )
     return _opened(stored, window.need.route, window.figures)
 

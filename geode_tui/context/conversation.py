@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from geode_tui.context.estimate import Prefix, PromptMeter, replayed_output
+from geode_tui.context.estimate import PromptMeter, replayed_output
 from geode_tui.context.loads import Load, message_loads, total
+from geode_tui.context.prefix import Prefix
 from geode_tui.context.rendering import Renderer, first_changed, goes_on, is_bound
 from geode_tui.context.travel import travelling
 from geode_tui.context.view import Item, Sent, View, followed

@@ -6,35 +6,23 @@ off, as a `Calibration` learned from the same provider's figures sees it. Withou
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from geode_tui.context.calibration import Calibration, Kinship
+from geode_tui.context.figures import figures
 from geode_tui.context.loads import NOTHING, Category, Load, block_load, load, message_loads, minus, plus, total
+from geode_tui.context.prefix import Prefix
 from geode_tui.context.sums import Joined, Sums
 from geode_tui.core.events import ContextFigures, Measured
 from geode_tui.core.messages import Block, Message, ThinkingBlock
 from geode_tui.core.native import compacts, still_read
 from geode_tui.core.tokens import ScriptCounter, TokenCounter, VocabularyName
-from geode_tui.core.tools import ToolSpec
 from geode_tui.core.usage import Usage
 from geode_tui.routes.budget import Budget
 from geode_tui.routes.catalog import Route
 
-CATEGORIES = (
-    "system",
-    "tools",
-    "native",
-    "summaries",
-    "user",
-    "agent",
-    "thinking",
-    "results",
-    "images",
-    "unattributed",
-)
 UNCONFIRMED_MARGIN_PERCENT = 20
 """Added where thresholds are compared, never to what is shown, while nothing is confirmed (RUNTIME.md, point 9)."""
 SURE_SHARE = 0.4
@@ -47,35 +35,6 @@ _CREDIBLE = 0.5, 2.0
 _ANSWER_DEVIATION, _GROWTH_DEVIATION, _WHOLE_DEVIATION = (8.0, 0.03), (20.0, 0.05), (300.0, 0.10)
 """Tokens, and share of the content, by which a confirmed figure may miss its calibration for no known reason: of an
 answer, of what joined between two prompts, of a whole prompt (to which a provider adds instructions of its own)."""
-
-
-class Prefix(msgspec.Struct, frozen=True):
-    """What stands before the conversation, as the meter's counter counts it. ``digest`` names its exact content.
-    ``dynamic`` is the part of ``system`` that is assembled anew each turn, None where that is not known.
-    """
-
-    system: int = 0
-    tools: int = 0
-    digest: str = ""
-    dynamic: int | None = None
-
-    @property
-    def tokens(self) -> int:
-        """Both together."""
-        return self.system + self.tools
-
-
-def prefix_of(
-    system: Iterable[str], tools: Iterable[ToolSpec], counter: TokenCounter, dynamic: str | None = None
-) -> Prefix:
-    """The prefix of these system texts and of the real schemas, as they are sent. ``dynamic`` is the system text that
-    is assembled anew each turn.
-    """
-    texts = tuple(system)
-    schemas = tuple(msgspec.json.encode(tool).decode() for tool in tools)
-    digest = hashlib.blake2b("\0".join((*texts, "", *schemas)).encode(), digest_size=12).hexdigest()
-    anew = None if dynamic is None else counter.count(dynamic)
-    return Prefix(sum(map(counter.count, texts)), sum(map(counter.count, schemas)), digest, anew)
 
 
 def plausible(tokens: int, route: Route) -> bool:
@@ -363,6 +322,9 @@ class PromptMeter:
         less, stays = of(anchor.sums.within(self._sums, anchor.messages))
         stays += calibration.tokens(load(text=prefix.tokens))
         by_what_left, by_what_is_there = used + more, whole - less
+        if anchor.cleared:
+            # Part of what is there may be what the provider did not count.
+            return by_what_left
         share = gone * gone / max(1.0, gone * gone + stays * stays)
         return by_what_left + share * max(0.0, by_what_is_there - by_what_left)
 
@@ -396,56 +358,3 @@ def _tiles(route: Route | None) -> bool:
 
 def _deviation(of: Load, by: tuple[float, float]) -> float:
     return by[0] + by[1] * sum(of[:4])
-
-
-def figures(
-    used: int,
-    parts: dict[str, int],
-    route: Route,
-    budget: Budget,
-    measured: Measured,
-    *,
-    simulated: bool,
-    margin: int = 0,
-) -> ContextFigures:
-    """A gauge of ``used`` tokens whose parts add up to it. ``margin`` in percent is for its thresholds only."""
-    return ContextFigures(
-        used=used,
-        window=budget.window,
-        output_reserve=budget.reserve,
-        budget=budget.prompt,
-        warning=budget.warning,
-        critical=budget.critical,
-        warning_percent=budget.warning_percent,
-        critical_percent=90,
-        provenance=route.provenance,
-        measured=measured,
-        parts=balanced(parts, used),
-        input_cap=budget.input_cap,
-        simulated=simulated,
-        margin_percent=margin,
-    )
-
-
-def confirmed(shown: ContextFigures, tokens: int) -> ContextFigures:
-    """The gauge of a request, with its provider's own count of it."""
-    parts = balanced({name: part for name, part in shown.parts.items() if name != "unattributed"}, tokens)
-    before = shown.parts.get("system", 0)
-    dynamic = shown.dynamic * parts.get("system", 0) // before if shown.dynamic and before else shown.dynamic
-    return msgspec.structs.replace(
-        shown, used=tokens, measured="confirmed", parts=parts, margin_percent=0, dynamic=dynamic
-    )
-
-
-def balanced(parts: dict[str, int], used: int) -> dict[str, int]:
-    """``parts`` made to add up to ``used``: what is missing is "unattributed", what is too much is scaled away."""
-    kept = {name: tokens for name, tokens in parts.items() if tokens > 0}
-    whole = sum(kept.values())
-    if whole < used:
-        return {**kept, "unattributed": used - whole}
-    if whole == used or not whole:
-        return kept
-    scaled = {name: tokens * used // whole for name, tokens in kept.items()}
-    largest = max(scaled, key=lambda name: scaled[name])
-    scaled[largest] += used - sum(scaled.values())
-    return scaled

@@ -10,8 +10,9 @@ from itertools import islice
 from typing import Final
 
 from geode_tui.context.lost_figures import bare_numbers, figures
-from geode_tui.context.lost_finds import Find, clipped, finds, is_offer, texts
+from geode_tui.context.lost_finds import Find, clipped, finds, texts
 from geode_tui.context.lost_terms import Prose, about, flat, plain
+from geode_tui.context.lost_wishes import is_offer
 from geode_tui.context.view import Item
 from geode_tui.core.events import LostItem, LostKind
 from geode_tui.core.messages import Message

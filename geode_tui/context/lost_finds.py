@@ -14,7 +14,8 @@ import msgspec
 
 from geode_tui.context.local_facts import is_ask
 from geode_tui.context.lost_figures import Figure, figures
-from geode_tui.context.lost_terms import SENTENCE_END, bullets, flat, plain
+from geode_tui.context.lost_terms import bullets, flat, plain
+from geode_tui.context.lost_wishes import is_question, is_rule, sentences
 from geode_tui.context.summary_form import sections, unwrapped
 from geode_tui.context.view import Item
 from geode_tui.core.events import LostKind
@@ -36,42 +37,6 @@ _PERSON, _AGENT, _CALL = 4, 2, 1
 _CALLED: Final[Mapping[LostKind, int]] = {"path": 2, "identifier": 3}
 """Messages with calls that have to name something that nobody speaks of."""
 
-_CLAUSE: Final = r"(?:^|[,;:.(—–-]\s*|\b(?:and|or|but|please|you|we|should|must|may|shall|to)\s+)"
-_RULE: Final = re.compile(
-    rf"{_CLAUSE}(?:never\b|(?:do not|don't|dont)\s+(?!worry|mind|bother|hesitate|know|think|understand|see\b|care"
-    r"|need))"
-    r"|\b(?:must|shall)(?! have\b)\b|\bmay not\b|\bmust ?n['o]t\b|\bunder no circumstances\b|\b(?:is|are) (?:forbidden"
-    r"|prohibited|off[- ]limits)\b|\bnot allowed\b|\bno \w+ (?:is|are) allowed\b"
-    rf"|{_CLAUSE}(?:always|only ever|make sure|avoid)\b"
-    r"|반드시|절대(?! ?(?:경로|값|좌표|적인))|금지|(?<!까)지 ?마(?:세요|라|십시오|시고|요)?(?![가-힣])|(?<!까)지 ?말"
-    r"|[면서] 안 ?(?:돼|되|된|됩|됨)|(?<![가-힣])(?:꼭|항상)(?= )|해야 ?(?:만|합니다|한다|해|돼|됩|함)",
-    re.IGNORECASE,
-)
-_RULE_HINTS: Final = re.compile(
-    "never|not|n't|dont|must|shall|always|only ever|make sure|avoid|forbid|prohibit|off[- ]limits|no |under no"
-    "|반드시|절대|금지|지 ?마|지 ?말|안|꼭|항상|해야"
-)
-_OPEN_HINTS: Final = re.compile("open|still|unresolved|to be decided|tbd|미정|미해결|확인|정해지지")
-"""What a sentence has in lower case if it may be one: most have none, and patterns are slow."""
-_NEXT_RULE: Final = re.compile(
-    r"[,;] (?=(?:(?:and|but) )?(?:never|always|do not|don't|must|avoid)\b)|(?<=지 말고)[, ]+(?=반드시|꼭|항상|절대)"
-    r"|(?<=고), (?=반드시|꼭|항상|절대)",
-    re.IGNORECASE,
-)
-_REQUEST: Final = re.compile(
-    r"(?:^|[:,] )\W*(?:can|could|would|will) you\b|(?:해|줘|줄|주)[^?]{0,6}(?:래|수 있|시겠|겠)[^?]{0,6}\?",
-    re.IGNORECASE,
-)
-_OFFER: Final = re.compile(
-    r"\b(?:should|shall|may|can) (?:I|we)\b|\b(?:do|would) you (?:want|like|prefer)\b|\bis that (?:ok|okay|right)\b"
-    r"|(?:할까요|드릴까요|될까요|괜찮)",
-    re.IGNORECASE,
-)
-_OPEN: Final = re.compile(
-    r"\bopen question\b|\bstill (?:open|unclear|unknown|undecided)\b|\bunresolved\b|\bto be decided\b|\bTBD\b"
-    r"|미정|미해결|확인이? ?필요|정해지지 않",
-    re.IGNORECASE,
-)
 _ERROR: Final = re.compile(
     r"\b[\w.]{0,80}(?:Error|Exception|Failure)\b(?:\[\w+\])?: ?\S.*"
     r"|\b(?:error|fatal|panic|FATAL|ERROR)(?:\[\w+\]|\([\w-]+\))?: \S.*"
@@ -113,7 +78,7 @@ _NO_NAME: Final = re.compile(
 )
 _PATH_ARGUMENTS: Final = frozenset({"path", "file_path", "notebook_path", "file", "filename", "directory", "cwd"})
 _WRITES: Final = frozenset({"write_file", "edit_file", "write", "edit", "multiedit", "notebookedit"})
-_CITED: Final = re.compile(r"\(seq (\d+)(?:-\d+)?\)\s*|\[\d+\]\s*")
+_CITED: Final = re.compile(r"\(seq (\d{1,15})(?:-\d+)?\)\s*|\[\d+\]\s*")
 _FENCE: Final = re.compile(r"^(```|~~~).*?^\1[^\n]*$", re.MULTILINE | re.DOTALL)
 
 
@@ -161,8 +126,8 @@ class _Seen:
     def add(self, kind: LostKind, texts: Iterable[str], seq: int, by: int, role: str = "assistant") -> None:
         for text in texts:
             what = text.rstrip("/") if kind == "path" else text
-            self._put((kind, flat(text) if kind in {"rule", "question", "error"} else what),
-                      Find(kind, text, what, seq, by, role))  # fmt: skip
+            known = flat(text) if kind in {"rule", "question", "error"} else what
+            self._put((kind, known), Find(kind, text, what, seq, by, role))
 
     def figure(self, found: Figure, text: str, what: str, seq: int, by: int) -> None:
         kind, value = found.key
@@ -171,11 +136,8 @@ class _Seen:
     def _put(self, key: tuple[LostKind, str], find: Find) -> None:
         before = self._found.get(key)
         self._where.setdefault(key, set()).add(find.seq)
-        if before is not None:
-            find = (
-                before if find.rank < before.rank else msgspec.structs.replace(find, rank=max(find.rank, before.rank))
-            )
-        self._found[key] = find
+        if before is None or find.rank >= before.rank:
+            self._found[key] = find
 
     def all(self) -> Iterator[Find]:
         for key, find in self._found.items():
@@ -192,52 +154,11 @@ def _of_words(seen: _Seen, text: str, seq: int, role: str) -> None:
     text = clipped(text)
     seen.add("error", _error_lines(text), seq, by)
     text = _FENCE.sub(" ", text)
-    said = [s for bullet in bullets(plain(text)) for s in _sentences(bullet)]
+    said = [s for bullet in bullets(plain(text)) for s in sentences(bullet)]
     if role == "user":
         seen.add("rule", [s for s in said if is_rule(s)][:_RULES_A_MESSAGE], seq, by, role)
     seen.add("question", (s for s in said if is_question(s)), seq, by, role)
     _of_names(seen, text, seq, by)
-
-
-def _sentences(bullet: str) -> Iterator[str]:
-    """The sentences of a line, and of those the clauses that are rules of their own."""
-    if bullet.lstrip().startswith(">"):
-        return
-    for sentence in SENTENCE_END.split(bullet):
-        start = 0
-        if not _RULE_HINTS.search(sentence.lower()):
-            yield _bare(sentence)
-            continue
-        for found in _NEXT_RULE.finditer(sentence):
-            if _RULE.search(sentence, start, found.start()):
-                yield _bare(sentence[start : found.start()])
-                start = found.end()
-        yield _bare(sentence[start:])
-
-
-def _bare(sentence: str) -> str:
-    return sentence.strip().lstrip("-+•#> \t").strip()
-
-
-def is_rule(sentence: str) -> bool:
-    """Whether a sentence of the person says what must or must never be."""
-    if len(sentence) < 6 or sentence.endswith("?") or not _RULE_HINTS.search(sentence.lower()):
-        return False
-    return _RULE.search(sentence) is not None
-
-
-def is_question(sentence: str) -> bool:
-    """Whether a sentence asks for an answer, and not for work."""
-    if len(sentence) < 8:
-        return False
-    if sentence.endswith("?"):
-        return _REQUEST.search(sentence) is None
-    return _OPEN_HINTS.search(sentence.lower()) is not None and _OPEN.search(sentence) is not None
-
-
-def is_offer(sentence: str) -> bool:
-    """Whether a question is answered by whatever the person says next."""
-    return _OFFER.search(sentence) is not None
 
 
 def _of_names(seen: _Seen, text: str, seq: int, by: int) -> None:
@@ -379,5 +300,5 @@ def _of_summary(seen: _Seen, text: str) -> None:
             seq = int(cited[1] or 0) if cited else 0
             said = _CITED.sub("", bullet)
             if heading == "Constraints & Preferences":
-                seen.add("rule", [s for s in _sentences(plain(said)) if len(s) >= 6], seq, _AGENT, "user")
+                seen.add("rule", [s for s in sentences(plain(said)) if len(s) >= 6], seq, _AGENT, "user")
             _of_words(seen, said, seq, "assistant")

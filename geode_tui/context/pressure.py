@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from geode_tui.context.estimate import Prefix
+from geode_tui.context.prefix import Prefix
 from geode_tui.core.events import ContextFigures
 from geode_tui.core.views import Version
 from geode_tui.routes.budget import SOFT_LIMIT, Budget

@@ -26,6 +26,7 @@ from geode_tui.context.summary_source import (
 )
 from geode_tui.context.upkeep import SummaryAnswer, SummaryFailed
 from geode_tui.context.view import Item
+from geode_tui.core.events import LostItem
 from geode_tui.core.views import Summarise
 from geode_tui.log.views import Artifact, artifact_id
 from geode_tui.routes.budget import max_summary
@@ -76,10 +77,12 @@ class SummaryStep:
         written = await self._written(head, stays)
         if written is None:
             return
+        tail = [s.message for s in conversation.sent if s.seq > upto or s.seq in stays]
+        gone = await asyncio.to_thread(lost, head, written.text, tail, previous=self._standing)
         if conversation.view.number != number:
             step.status, step.line = "deferred", "the conversation changed while the summary was being written"
             return
-        await self._replace(written, head, upto, stays)
+        await self._replace(written, head, upto, stays, gone)
 
     def _nothing_new(self) -> str:
         view = self._pass.conversation.view
@@ -186,7 +189,9 @@ class SummaryStep:
         return tokens + sum(conversation.size(s.message) for s in conversation.sent if s.state == "summary")
 
     # -- replacing ----------------------------------------------------------------------------------------------------
-    async def _replace(self, written: Written, head: list[Item], upto: int, stays: tuple[int, ...]) -> None:
+    async def _replace(
+        self, written: Written, head: list[Item], upto: int, stays: tuple[int, ...], gone: tuple[LostItem, ...]
+    ) -> None:
         step = self._pass
         conversation, ports = step.conversation, step.ports
         standing = conversation.view.summary
@@ -200,8 +205,6 @@ class SummaryStep:
             step.line = "the summary could not be stored, so it does not replace anything"
             return
         before = len(conversation.messages)
-        tail = [s.message for s in conversation.sent if s.seq > upto or s.seq in stays]
-        gone = await asyncio.to_thread(lost, head, written.text, tail, previous=self._standing)
         operation = Summarise(first, upto, written.text, artifact.artifact_id, written.local, stays)
         step.artifact_id = artifact.artifact_id
         if not await step.commit([operation], "compact", artifact_id=artifact.artifact_id, lost=gone):

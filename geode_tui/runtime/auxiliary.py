@@ -10,7 +10,8 @@ import asyncio
 from collections.abc import Callable
 from uuid import uuid4
 
-from geode_tui.context.estimate import Prefix, figures
+from geode_tui.context.figures import figures
+from geode_tui.context.prefix import Prefix
 from geode_tui.context.summary_source import Source
 from geode_tui.context.upkeep import SummaryAnswer, SummaryFailed
 from geode_tui.core.events import LlmCallRetried

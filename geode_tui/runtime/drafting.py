@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from geode_tui.context.estimate import prefix_of
+from geode_tui.context.prefix import prefix_of
 from geode_tui.context.prompt import cache_marks
 from geode_tui.context.protect import RECALL
 from geode_tui.core.endings import Ending

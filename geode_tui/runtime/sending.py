@@ -10,7 +10,9 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from geode_tui.context.conversation import Confirmed
-from geode_tui.context.estimate import Prefix, confirmed, plausible
+from geode_tui.context.estimate import plausible
+from geode_tui.context.figures import confirmed
+from geode_tui.context.prefix import Prefix
 from geode_tui.core.events import (
     ContextFigures,
     LlmCallEnded,

@@ -11,8 +11,9 @@ from pathlib import Path
 import msgspec
 
 from geode_tui.context.conversation import Conversation
-from geode_tui.context.estimate import Prefix, PromptMeter, prefix_of
+from geode_tui.context.estimate import PromptMeter
 from geode_tui.context.offload import RECALL, page_tokens
+from geode_tui.context.prefix import Prefix, prefix_of
 from geode_tui.context.prompt import PromptFacts, dynamic_prompt, static_prompt
 from geode_tui.context.view import Item
 from geode_tui.core.endings import Ending

@@ -8,7 +8,7 @@ from itertools import groupby
 import msgspec
 
 from geode_tui.context.conversation import Confirmed, Conversation
-from geode_tui.context.estimate import Prefix
+from geode_tui.context.prefix import Prefix
 from geode_tui.context.view import Item
 from geode_tui.core.events import LlmCallEnded, ProviderCleared, decode_payload, event_name
 from geode_tui.core.tokens import TokenCounter

@@ -20,7 +20,8 @@ from pathlib import Path
 
 import msgspec
 
-from geode_tui.context.estimate import Prefix, PromptMeter
+from geode_tui.context.estimate import PromptMeter
+from geode_tui.context.prefix import Prefix
 from geode_tui.core.messages import Message, ToolCallBlock, tool_text, user_text
 from geode_tui.core.tokens import ScriptCounter, TokenCounter, load_vocabulary
 from geode_tui.routes.budget import budget_of, planning_reserve

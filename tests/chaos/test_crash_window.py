@@ -195,7 +195,7 @@ def test_a_crash_while_taking_over_from_a_crash_in_a_compaction_changes_nothing(
     ("point", "requests"),
     [
         ("summary: before request", 1),
-        ("request: after intent", 1),
+        long("request: after intent", 1),
         long("request: before row", 2),
         long("request: after row", 2),
         ("summary: after request", 2),

@@ -8,18 +8,16 @@ from hypothesis import strategies as st
 
 from geode_tui.context import loads
 from geode_tui.context.estimate import (
-    CATEGORIES,
     UNCONFIRMED_MARGIN_PERCENT,
-    Prefix,
     PromptMeter,
-    balanced,
     block_part,
     message_parts,
     plausible,
-    prefix_of,
     replayed_output,
     vocabulary_of,
 )
+from geode_tui.context.figures import CATEGORIES, balanced
+from geode_tui.context.prefix import Prefix, prefix_of
 from geode_tui.core.events import ContextFigures
 from geode_tui.core.messages import (
     ImageBlock,

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geode_tui.context.conversation import Confirmed, Conversation
-from geode_tui.context.estimate import Prefix, PromptMeter, message_parts
+from geode_tui.context.estimate import PromptMeter, message_parts
+from geode_tui.context.prefix import Prefix
 from geode_tui.core.messages import Message, OpaqueBlock, TextBlock, ToolCallBlock, tool_text, user_text
 from geode_tui.core.native import compacts, compacts_only, still_read
 from geode_tui.core.usage import Usage

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geode_tui.context.conversation import Confirmed, Conversation
-from geode_tui.context.estimate import Prefix, PromptMeter
+from geode_tui.context.estimate import PromptMeter
 from geode_tui.context.offload import (
     LEAST_PAGE,
     SUMMARY_CHARS,
@@ -21,6 +21,7 @@ from geode_tui.context.offload import (
     summary_of,
     tokens_of,
 )
+from geode_tui.context.prefix import Prefix
 from geode_tui.context.view import Item
 from geode_tui.core.limits import ResultBounds
 from geode_tui.core.messages import Message, ToolCallBlock, tool_text, user_text

@@ -118,7 +118,14 @@ def test_what_was_cleared_is_read_off_the_end_of_an_answer() -> None:
     cleared = {"type": "clear_tool_uses_20250919", "cleared_input_tokens": 9_000, "cleared_tool_uses": 4}
     other = {"type": "clear_thinking_20251015", "cleared_input_tokens": 70, "cleared_thinking_turns": 1}
     assert cleared_in({"context_management": {"applied_edits": [other, cleared]}}) == Cleared(4, 9_000)
-    for nothing in (None, {}, {"applied_edits": None}, {"applied_edits": [other, None, 7]}, {"applied_edits": [{}]}):
+    without: list[Any] = [
+        None,
+        {},
+        {"applied_edits": None},
+        {"applied_edits": [other, None, 7]},
+        {"applied_edits": [{}]},
+    ]
+    for nothing in without:
         assert cleared_in({"context_management": nothing}) is None
 
 

@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from geode_tui.context.estimate import Prefix, PromptMeter
+from geode_tui.context.estimate import PromptMeter
+from geode_tui.context.prefix import Prefix
 from geode_tui.core.limits import Limits
 from geode_tui.core.messages import Message, OpaqueBlock, TextBlock, user_text
 from geode_tui.core.usage import Usage

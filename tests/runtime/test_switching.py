@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from geode_tui.context.estimate import Prefix, PromptMeter
+from geode_tui.context.estimate import PromptMeter
+from geode_tui.context.prefix import Prefix
 from geode_tui.context.travel import tag_of, travelling
 from geode_tui.core.messages import Block, Message, OpaqueBlock, TextBlock, ThinkingBlock, ToolCallBlock, user_text
 from geode_tui.core.usage import Usage

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from typing import TypeAlias
 
+from geode_tui.core.headings import SUMMARY_HEADINGS
 from geode_tui.core.messages import Block, Message, TextBlock, ToolCallBlock, ToolResultBlock, answered
 from geode_tui.core.tokens import text_tokens
 from geode_tui.core.usage import Usage
@@ -15,19 +16,6 @@ from geode_tui.providers.errors import ErrorKind, ProviderError
 from geode_tui.routes.catalog import Catalog, Route
 from tests.runtime.harness import asks
 
-HEADINGS = (
-    "Active Task",
-    "Goal",
-    "Constraints & Preferences",
-    "Completed Actions",
-    "Active State",
-    "Blocked",
-    "Key Decisions",
-    "Pending User Asks",
-    "Relevant Files",
-    "Remaining Work",
-    "Critical Context",
-)
 SummaryStep: TypeAlias = Callable[[Request], "str | Finished | ProviderError"]
 
 
@@ -39,7 +27,7 @@ def summary_of(task: str) -> str:
         "Active State": "the parts seen so far hold nothing that asks for a change",
         "Remaining Work": "the parts that were not looked at yet",
     }
-    return "\n\n".join(f"## {h}\n\n- {said.get(h, 'none')}" for h in HEADINGS)
+    return "\n\n".join(f"## {h}\n\n- {said.get(h, 'none')}" for h in SUMMARY_HEADINGS)
 
 
 def block_tokens(block: Block) -> int:

@@ -27,7 +27,7 @@ class Driven:
         return self.app.run_screen
 
     async def until(self, what: Callable[[], object]) -> None:
-        for _ in range(200):
+        for _ in range(1_000):
             if what():
                 return
             await self.pilot.pause(0.01)

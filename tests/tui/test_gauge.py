@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.segment import Segment
 
-from geode_tui.context.estimate import figures as counted
+from geode_tui.context.figures import figures as counted
 from geode_tui.core.events import ContextFigures
 from geode_tui.core.strings import Strings
 from geode_tui.routes.budget import budget_of

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
-from geode_tui.context.estimate import CATEGORIES
+from geode_tui.context.figures import CATEGORIES
 from geode_tui.core import events as ev
 from geode_tui.core.limits import Limits
 from geode_tui.core.usage import Usage

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geode_tui.context.estimate import CATEGORIES
+from geode_tui.context.figures import CATEGORIES
 from geode_tui.core.events import ContextFigures
 from geode_tui.view.blocks import ORDERS, BlockEntry, arranged, block_table, table_of
 from geode_tui.view.state import RunState
