@@ -4,14 +4,17 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: run test lint types contracts check bench fixtures matrix clean third-party
+.PHONY: run test suite lint types contracts check bench fixtures matrix clean third-party
 
 run: $(STAMP)
 	$(BIN)/geode-tui $(ARGS)
 
-# Three workers on two cores: the tests wait for real processes about as long as they compute.
-test: $(STAMP) lint types contracts
-	$(BIN)/python -m pytest -m "not long" -n 4 $(ARGS)
+# The types are checked while the tests run: those wait for real processes about as long as they compute.
+test: $(STAMP) lint contracts
+	@$(MAKE) -j2 types suite
+
+suite: $(STAMP)
+	$(BIN)/python -m pytest -m "not long" -n 4 --dist worksteal $(ARGS)
 
 check: test
 	$(BIN)/python -m pytest -m long $(ARGS)

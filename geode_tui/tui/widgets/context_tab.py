@@ -195,6 +195,8 @@ class ContextPane(Wheeled, Asking, TabPane, can_focus=True):
 
     def build(self, size: Size) -> list[Strip]:
         """Heading, version of the view, filter, column names, a window of rows, and what lies below it."""
+        if self._made_of != self.view and not self._reading and not self.trouble:
+            self.call_later(self._renew)  # it was hidden, for a moment, when it wanted to read
         head = [self._heading(size.width)]
         if self.view.version:
             head.append(self._version(size.width))

@@ -183,6 +183,8 @@ class CostPane(Wheeled, TabPane, can_focus=True):
     # -- drawing ------------------------------------------------------------------------------------------------------
     def build(self, size: Size) -> list[Strip]:
         """A window of the page that is shown."""
+        if self._made_of != (self.page, self.view) and not self._reading and not self.trouble:
+            self.call_later(self._renew)  # it was hidden, for a moment, when it wanted to read
         page = CostPage(self.look, size.width, self.has_focus)
         if self.page == "rounds":
             return self._rounds(page, size)
