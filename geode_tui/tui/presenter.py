@@ -33,6 +33,9 @@ from geode_tui.view.window_notes import upkeep_text
 
 UNKNOWN_WINDOW = 200_000
 """Tokens that an unknown window is planned with."""
+RESTS_S = 1.0
+"""While a run is busy, upkeep that rests is told of once it has rested so long: a line that comes and goes lays
+the whole screen out anew each time."""
 
 
 class Presented(msgspec.Struct, frozen=True):
@@ -67,7 +70,7 @@ def present(batch: Batch, look: Look, project: str, now: float, *, interrupting:
         upkeep=upkeep(state, status) == "running",
     )
     side = _side(state, status, upkeep_text(state, status, now, look.strings), now)
-    return Presented(status, header, side, tuple(_notices(batch, status, look)))
+    return Presented(status, header, side, tuple(_notices(batch, status, look, now)))
 
 
 def _whole_seconds(status: Status) -> Status:
@@ -99,7 +102,7 @@ def draft_notices(weight: int, figures: ContextFigures | None, look: Look) -> tu
     return (Line(look.t("notice.too_large", tokens=fmt.tokens(weight), left=fmt.tokens(left)), "warn"),)
 
 
-def _notices(batch: Batch, status: Status, look: Look) -> list[Line]:
+def _notices(batch: Batch, status: Status, look: Look, now: float) -> list[Line]:
     state = batch.state
     out: list[Line] = []
     if trouble := batch.trouble or batch.liveness.trouble:
@@ -113,7 +116,8 @@ def _notices(batch: Batch, status: Status, look: Look) -> list[Line]:
         out.append(Line(look.t("notice.handoff"), "warn"))
     if state.turn_open and 0 < state.cache_low_turn == state.turn:
         out.append(Line(look.t("notice.cache_low", percent=cache_read_text(state)), "warn"))
-    if state.maintenance_paused and status.kind != "ended":
+    rests = state.maintenance_paused and (not status.ticks or now - state.maintenance_paused >= RESTS_S)
+    if rests and status.kind != "ended":
         out.append(Line(look.t("notice.upkeep_paused"), "warn"))
     note = look.t("composer.queued" if status.ticks else "composer.starting")
     out += [Line(look.line(p.text), "queued", note) for p in batch.pending if p.kind == "submit"]

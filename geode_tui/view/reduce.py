@@ -79,7 +79,7 @@ def session_started(s: RunState, p: ev.SessionStarted, row: ev.EventRow) -> None
         s.turn_absorbed_s += max(0.0, row.ts - s.last_ts)
     s.worker_left = False
     s.retry = None
-    s.maintenance_paused = False
+    s.maintenance_paused = 0.0
 
 
 def session_ended(s: RunState, p: ev.SessionEnded, row: ev.EventRow) -> None:
@@ -264,7 +264,7 @@ def model_switched(s: RunState, p: ev.ModelSwitched, row: ev.EventRow) -> None:
     s.simulated, s.context, s.last_estimate_error = p.simulated, p.context, None
     s.prompt_upto = s.newest_seq
     s.window_observed = 0
-    s.maintenance_paused = False
+    s.maintenance_paused = 0.0
 
 
 def approvals_changed(s: RunState, p: ev.ApprovalsChanged, row: ev.EventRow) -> None:

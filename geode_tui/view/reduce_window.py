@@ -61,9 +61,9 @@ def maintenance_ended(s: RunState, p: ev.MaintenanceEnded, row: ev.EventRow) -> 
     if p.paused:
         if not s.maintenance_paused:
             _note(s, WindowNote(s.newest_seq, "paused"))
-        s.maintenance_paused = True
+            s.maintenance_paused = row.ts
     elif p.status == "changed":
-        s.maintenance_paused = False
+        s.maintenance_paused = 0.0
 
 
 def context_critical(s: RunState, p: ev.ContextCritical, row: ev.EventRow) -> None:

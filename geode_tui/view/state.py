@@ -224,8 +224,8 @@ class RunState(msgspec.Struct):
     """The active version of the view; 0 while everything is sent as it was said."""
     view_cause: str = ""
     maintenance: Maintenance | None = None
-    maintenance_paused: bool = False
-    """Soft upkeep of the window rests: it did not help often enough."""
+    maintenance_paused: float = 0.0
+    """Since when upkeep of the window rests, as it did not help often enough, epoch seconds; 0 while it does not."""
     window_observed: int = 0
     """What the provider itself said fits on this route, tokens; 0 while it said nothing."""
     forked_from: str = ""

@@ -61,7 +61,7 @@ async def test_a_compaction_whose_worker_died_is_not_shown_as_going_on() -> None
 
 
 async def test_upkeep_that_rests_is_said_with_what_to_do() -> None:
-    async with opened(running_state(maintenance_paused=True), size=(120, 40)) as driven:
+    async with opened(running_state(maintenance_paused=1.0), size=(120, 40)) as driven:
         assert driven.sees("Compaction rests: it did not help. /compact does it by hand")
 
 

@@ -313,12 +313,15 @@ class Stage(Drawing):
                 changed = True
         return changed
 
+    def has_placed(self, notes: Sequence[WindowNote]) -> bool:
+        """Whether these notes stand where they belong by now."""
+        return (len(self.transcript.entries), tuple(notes)) == self._placed
+
     def place_notes(self, notes: Sequence[WindowNote]) -> bool:
         """Let what befell the context stand after the messages it came after; whether anything changed."""
-        made_of = len(self.transcript.entries), tuple(notes)
-        if made_of == self._placed:
+        if self.has_placed(notes):
             return False
-        self._placed = made_of
+        self._placed = len(self.transcript.entries), tuple(notes)
         placed: dict[int, tuple[WindowNote, ...]] = {}
         for note in notes if self.transcript.entries else ():
             index = self.transcript.index_at(note.seq)

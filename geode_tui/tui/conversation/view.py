@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
@@ -9,6 +10,7 @@ from rich.segment import Segment
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
+from textual.timer import Timer
 
 from geode_tui.core import format as fmt
 from geode_tui.core.strings import Strings
@@ -22,9 +24,11 @@ from geode_tui.tui.conversation.model import Place
 from geode_tui.tui.conversation.picking import parts_of
 from geode_tui.tui.conversation.pointing import Pointed
 from geode_tui.tui.conversation.search import Hit
+from geode_tui.tui.conversation.stage import Stage
 from geode_tui.tui.glyphs import Glyphs
 from geode_tui.tui.keys import letter
 from geode_tui.tui.palette import Palette
+from geode_tui.tui.widgets.paced import PERIOD_S
 from geode_tui.view.follow import Added, Chunks, Completed, Index, Op
 from geode_tui.view.state import RoundFigures, RunState
 
@@ -97,6 +101,9 @@ class Conversation(Pointed, can_focus=True):
         self._state = RunState()
         self._alive = True
         self._figures: tuple[RoundFigures, ...] = ()
+        self._notes_at = 0.0
+        self._notes_due: Timer | None = None
+        """Places the notes that came too soon after the last ones."""
         self._met = False
         """Whether the run's state is known."""
         self._finding: Finding | None = None
@@ -138,7 +145,7 @@ class Conversation(Pointed, can_focus=True):
                 case Chunks(message_id=message_id, pieces=pieces):
                     first = min(first, stage.stream(message_id, pieces))
                     streams = True
-        if stage.place_notes(self._state.window_notes):
+        if self._place_notes(stage):
             first = 0
         if not self.following:
             self.unseen += max(0, stage.total - before)
@@ -171,7 +178,7 @@ class Conversation(Pointed, can_focus=True):
         stage.open_tools, stage.asking = tools, asking
         stage.turn_open, stage.alive = state.turn_open and alive, alive
         anchor = self.place_at_top()
-        placed = stage.place_notes(state.window_notes)
+        placed = self._place_notes(stage)
         if not changed and not noted and not placed:
             return
         drawn = stage.refresh_cards(sorted(changed)) or placed
@@ -180,6 +187,28 @@ class Conversation(Pointed, can_focus=True):
             stage.notes = round_notes(figures, self.strings)
             drawn = stage.refresh_notes() or drawn
         if drawn:  # else a text that streams would lose the room it scrolls into
+            self.settle(anchor)
+            self.pump()
+
+    def _place_notes(self, stage: Stage) -> bool:
+        """Place what befell the context, at most so many times a second as anybody reads it: every placing lays part of
+        the page out anew. Whether anything changed.
+        """
+        if self._notes_due is not None or stage.has_placed(self._state.window_notes):
+            return False
+        wait = self._notes_at + PERIOD_S - time.monotonic()
+        if wait > 0:
+            self._notes_due = self.set_timer(wait, self._place_late_notes)
+            return False
+        changed = stage.place_notes(self._state.window_notes)
+        if changed:
+            self._notes_at = time.monotonic()
+        return changed
+
+    def _place_late_notes(self) -> None:
+        self._notes_due = None
+        stage, anchor = self.stage, self.place_at_top()
+        if stage is not None and self._place_notes(stage):
             self.settle(anchor)
             self.pump()
 
