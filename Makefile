@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
+# Bytecode is kept, whatever the environment says: pytest rewrites every assert where it finds none.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: run test suite lint types contracts check bench fixtures matrix clean third-party
 
@@ -13,7 +15,10 @@ run: $(STAMP)
 test: $(STAMP) lint contracts
 	@$(MAKE) -j2 types suite
 
+# The first line makes the bytecode once; else each of the four would make its own, 15 s of a core each. What it finds
+# wrong the second line tells.
 suite: $(STAMP)
+	@$(BIN)/python -m pytest --collect-only $(ARGS) >/dev/null 2>&1 || true
 	$(BIN)/python -m pytest -m "not long" -n 4 --dist worksteal $(ARGS)
 
 check: test
@@ -49,8 +54,8 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	touch $(STAMP)
 
-# What only the long tests need: tmux, for the one that closes a terminal for good, and two servers that others wrote,
-# for the matrix. aimock runs on Node.js; without it its cells are skipped.
+# What only the long tests need: tmux, for the one that closes a terminal for good, and servers that others wrote: two
+# for the matrix, and MCP servers. Those that run on Node.js are skipped where there is none.
 third-party: $(STAMP)
 	@if command -v tmux >/dev/null; then echo "tmux is here already"; \
 	elif command -v brew >/dev/null; then brew install tmux; \
@@ -59,8 +64,9 @@ third-party: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
 	  --editable '.[dev,third-party]'
 	@if command -v npm >/dev/null; then \
-	  npm install --silent --no-audit --no-fund --no-save --prefix .third-party @copilotkit/aimock@1.43.0; \
-	else echo "aimock needs Node.js: its part of the matrix is skipped"; fi
+	  npm install --silent --no-audit --no-fund --no-save --prefix .third-party @copilotkit/aimock@1.43.0 \
+	    @modelcontextprotocol/server-everything@2026.8.31 @modelcontextprotocol/server-filesystem@2026.8.31; \
+	else echo "aimock and two MCP servers need Node.js: what uses them is skipped"; fi
 
 clean:
 	rm -rf $(VENV) .third-party .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist build

@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import settings
 
 from geode_tui.core.text import SECRET_ENV
 from geode_tui.log.lease import worker_pids
+from tests.memory import in_memory
 
 # The suite gives the same verdict for the same code; new examples are looked for by `make check`.
 settings.register_profile("geode", deadline=None, database=None, max_examples=25, derandomize=True)
@@ -20,10 +22,24 @@ settings.register_profile("wide", deadline=None, database=None, max_examples=200
 settings.load_profile("geode")
 
 
+def pytest_configure() -> None:
+    """Have the tests' folders made in memory, unless it was said where."""
+    if (memory := in_memory()) is not None:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", memory)
+
+
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A new folder each time. `mktemp` would look at every folder there is to find the next number."""
+    within = tmp_path_factory.mktemp("homes")
+    return (within / str(number) for number in count())
+
+
 @pytest.fixture(autouse=True)
-def person(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def person(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     """The person's folders, empty: nothing of the machine's owner is read or written, no key is seen."""
-    home = tmp_path_factory.mktemp("home")
+    home = next(homes)
+    home.mkdir()
     for name in list(os.environ):
         if name.startswith(("GEODE_", "XDG_", "ANTHROPIC_", "OPENAI_")) or SECRET_ENV.search(name):
             monkeypatch.delenv(name)

@@ -49,6 +49,11 @@ class BlockReader:
         view = fold([one for one in made if one.number <= version])
         return seen((entry for _, entries in read for entry in entries), [item for item, _ in read], view)
 
+    def items(self, transcript: Transcript, session_id: str) -> list[Item]:
+        """Each message by now, without its texts. Raises `StoreError`."""
+        with self._lock:
+            return [item for item, _ in self._messages(transcript, session_id)]
+
     def _messages(self, transcript: Transcript, session_id: str) -> list[tuple[Item, tuple[BlockEntry, ...]]]:
         """Each message by now and its blocks."""
         open_row = transcript.open_message(session_id)

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from geode_tui.cli.config import DEFAULT, SettingRow, setting_text
+from geode_tui.core.servers import Declared
 from geode_tui.core.settings import GUARDED, flatten
 from geode_tui.core.tokens import VOCABULARIES, VocabularyError, official
 from geode_tui.providers.access import Access, NoProvider
@@ -182,6 +183,15 @@ def trust(root: Path, project: Mapping[str, object], *, waits: bool) -> Check:
     if waits:
         return Check("trust", True, f"not given to {root}", "geode-tui trust, once you have read its settings")
     return Check("trust", True, f"given to {root}")
+
+
+def servers(found: Declared) -> list[Check]:
+    """The MCP servers that are set; whether they answer is not tried here."""
+    checks = [Check(f"mcp {name}", False, line, "a run goes on without it") for name, line in found.problems]
+    names = ", ".join(server.name for server in found.servers)
+    if names:
+        checks.insert(0, Check("mcp", True, names, "geode-tui mcp shows whether they answer"))
+    return checks
 
 
 def skills(folder: Path, found: Skills, *, trusted: bool) -> Iterator[Check]:

@@ -8,14 +8,15 @@ import msgspec
 
 from geode_tui.cli.awaiting import Refused, carried_out
 from geode_tui.cli.client import Client
+from geode_tui.cli.compaction_preview import EMPTY, plan_of
 from geode_tui.cli.env import Env, refuse_inside
 from geode_tui.cli.errors import CliError
 from geode_tui.cli.window import Window, before_version, window_of
-from geode_tui.context.preview import REASONS, Preview, Strategy, preview
+from geode_tui.context.preview import REASONS, Preview, Strategy
 from geode_tui.core import format as fmt
 from geode_tui.core.endings import EXIT_DIED
 from geode_tui.core.events import ViewChanged, event_name
-from geode_tui.core.views import Summarise, Version
+from geode_tui.core.views import Native, Summarise, Version
 from geode_tui.log import commands as cmd
 from geode_tui.log.rows import SessionRow
 from geode_tui.log.transcript import Transcript
@@ -111,18 +112,13 @@ def _version_of(transcript: Transcript, row: SessionRow, key: str) -> int:
 def _window(transcript: Transcript, row: SessionRow) -> Window:
     state = state_at(transcript, row.number)
     if state.context is None:
-        raise CliError("nothing was sent of this conversation yet: there is nothing to replace", EXIT_DIED)
+        raise CliError(EMPTY, EXIT_DIED)
     return window_of(transcript, row, state.context)
-
-
-def _preview(window: Window, row: SessionRow, wish: cmd.Compact) -> Preview:
-    local = row.provider == "offline"
-    return preview(window.conversation, window.need, keep=wish.keep, prune=wish.prune, local=local)
 
 
 def _previewed(env: Env, transcript: Transcript, row: SessionRow, wish: cmd.Compact, *, json: bool) -> int:
     window = _window(transcript, row)
-    found = _preview(window, row, wish)
+    found = plan_of(window, row, wish).preview
     report = _report(found, window.conversation.view.number)
     if json:
         env.print_json(report)
@@ -162,11 +158,11 @@ def _applied(transcript: Transcript, row: SessionRow, wish: cmd.Compact, version
     candidate = before.conversation.candidate(version.operations)
     stays = {sent.seq for sent in candidate.sent}
     gone = [sent.seq for sent in before.conversation.sent if sent.seq and sent.seq not in stays]
-    summary = next((op for op in version.operations if isinstance(op, Summarise)), None)
+    summary = next((op for op in version.operations if isinstance(op, Summarise | Native)), None)
     named = summary.artifact_id if summary is not None else ""
-    strategy: Strategy = "prune" if summary is None else "local_summary" if summary.local else "client_summary"
+    strategy = _strategy(summary)
     found = msgspec.structs.replace(
-        _preview(before, row, wish),
+        plan_of(before, row, wish).preview,
         allowed=True,
         strategy=strategy,
         reason=REASONS[strategy],
@@ -183,6 +179,15 @@ def _applied(transcript: Transcript, row: SessionRow, wish: cmd.Compact, version
     }
 
 
+def _strategy(summary: Summarise | Native | None) -> Strategy:
+    """How it was done, by what stands for the older messages since."""
+    if summary is None:
+        return "prune"
+    if isinstance(summary, Native):
+        return "on_demand"
+    return "local_summary" if summary.local else "client_summary"
+
+
 def _change(transcript: Transcript, row: SessionRow, number: int) -> ViewChanged:
     """What was told of a version that was just made."""
     told = transcript.newest_named(row.number, event_name(ViewChanged), CHANGES_READ)
@@ -193,7 +198,7 @@ def _change(transcript: Transcript, row: SessionRow, number: int) -> ViewChanged
 def _refused(transcript: Transcript, row: SessionRow, wish: cmd.Compact, why: str) -> dict[str, Any]:
     """The same object where nothing was done."""
     window = _window(transcript, row)
-    planned = _preview(window, row, wish)
+    planned = plan_of(window, row, wish).preview
     before = planned.tokens_before
     found = Preview(False, "none", why, planned.keep_recent, None, planned.protected, before, before)
     return _report(found, window.conversation.view.number)

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from geode_tui.cli.env import Env
+from geode_tui.core.servers import declared
 from geode_tui.core.settings import ENVIRONMENT, GUARDED, Resolved, Settings, flatten
 
 DEFAULT = "default"
@@ -27,6 +28,7 @@ class SettingRow(msgspec.Struct, frozen=True):
 def setting_rows(resolved: Resolved) -> list[SettingRow]:
     """Every setting by its dotted key, in the order of their declaration."""
     values = flatten(msgspec.to_builtins(resolved.settings))
+    values["mcp"] = {server.name: server.place for server in declared(values["mcp"]).servers}  # without their secrets
     defaults = flatten(msgspec.to_builtins(Settings()))
     return [
         SettingRow(key, value, defaults[key], _origin(resolved, key), key.split(".")[0] in GUARDED)

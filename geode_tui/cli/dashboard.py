@@ -8,7 +8,7 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -28,15 +28,24 @@ from geode_tui.log.rows import StoredMessage
 from geode_tui.log.store import StoreError
 from geode_tui.log.transcript import Transcript
 from geode_tui.tui.completing import MOST_PATHS
-from geode_tui.tui.source import ModelChoice, SourceError
+from geode_tui.tui.source import Exported, ModelChoice, OpenedOffload, SourceError
 from geode_tui.view.follow import Follower
 
 if TYPE_CHECKING:
     from geode_tui.cli.blocks import BlockReader
+    from geode_tui.cli.compaction_preview import CompactionReader
+    from geode_tui.cli.offload_source import OffloadSource
+    from geode_tui.cli.version_list import VersionReader
     from geode_tui.tui.app import GeodeApp
     from geode_tui.tui.home_source import HomeSource
     from geode_tui.view.blocks import BlockEntry
+    from geode_tui.view.compaction import CompactionPreview
     from geode_tui.view.cost import MonthCost
+    from geode_tui.view.dreams import DreamTable
+    from geode_tui.view.offloads import OffloadRow, OffloadTable
+    from geode_tui.view.state import WindowNote
+    from geode_tui.view.versions import VersionDiff, VersionList
+    from geode_tui.view.window_history import LostRow
 
 T = TypeVar("T")
 
@@ -56,6 +65,8 @@ class StoreSource(StoreEvents):
         self._client = Client(env, session_id)
         self._options = options
         self._block_reader: BlockReader | None = None
+        self._compactions: CompactionReader | None = None
+        self._version_reader: VersionReader | None = None
         self._touched = 0.0
         self._terminal = sys.stdin.fileno() if sys.stdin.isatty() else None
 
@@ -131,6 +142,99 @@ class StoreSource(StoreEvents):
 
             self._block_reader = BlockReader()
         return self._block_reader
+
+    def versions(self) -> VersionList:
+        """Every version of the view, and what an undo or a redo would do. Raises `SourceError`."""
+        if not self._env.has_store():
+            from geode_tui.view.versions import VersionList
+
+            return VersionList()
+        reader = self._reader_of_versions()
+        return self._read(lambda t: reader.listed(t, self.session_id))
+
+    def diff(self, before: int, after: int) -> VersionDiff:
+        """In what two versions of the view differ. Raises `SourceError`."""
+        reader = self._reader_of_versions()
+        return self._read(lambda t: reader.diff(t, self.session_id, before, after))
+
+    def _reader_of_versions(self) -> VersionReader:
+        if self._version_reader is None:
+            from geode_tui.cli.version_list import VersionReader
+
+            self._version_reader = VersionReader(self._reader_of_blocks())
+        return self._version_reader
+
+    def compaction(self, keep: int = 0, focus: str = "", *, prune: bool = False) -> CompactionPreview:
+        """What a compaction with these wishes would do. Raises `SourceError`."""
+        from geode_tui.cli.compaction_preview import CompactionReader, nothing_sent
+        from geode_tui.log.commands import Compact
+
+        if not self._env.has_store():
+            return nothing_sent()
+        if self._compactions is None:
+            self._compactions = CompactionReader(self._env.project.geode)
+        reader, wish = self._compactions, Compact(keep, focus, prune)
+        return self._read(lambda t: reader.read(t, self.session_id, wish, self.clock()))
+
+    def summary(self, version: int) -> str:
+        """The text that stands for a part of the conversation since ``version`` of the view. Raises `SourceError`."""
+        from geode_tui.cli import window_source
+
+        with self._opened() as (transcript, number):
+            return window_source.summary(transcript, self.session_id, number, version)
+
+    def lost(self, version: int) -> tuple[LostRow, ...]:
+        """What the summary of ``version`` of the view lost. Raises `SourceError`."""
+        from geode_tui.cli import window_source
+
+        with self._opened() as (transcript, number):
+            return window_source.lost(transcript, number, version)
+
+    def notes(self, since: tuple[int, int], until: tuple[int, int] | None) -> tuple[WindowNote, ...]:
+        """What befell the context in those rounds. Raises `SourceError`."""
+        from geode_tui.cli import window_source
+
+        with self._opened() as (transcript, number):
+            return window_source.notes(transcript, number, since, until)
+
+    def offloads(self) -> OffloadTable:
+        """The results that were put into files, the newest first. Raises `SourceError`."""
+        if not self._env.has_store():
+            from geode_tui.view.offloads import OffloadTable
+
+            return OffloadTable()
+        with self._opened() as (transcript, number):
+            return self._stored_results().table(transcript, number)
+
+    def offload_files(self, rows: Sequence[OffloadRow]) -> tuple[OffloadRow, ...]:
+        """``rows`` with what their files say."""
+        return self._stored_results().looked_into(rows)
+
+    def open_offload(self, ref_id: str) -> OpenedOffload:
+        """A stored result to look at. Raises `SourceError`."""
+        with self._opened() as (transcript, number):
+            return self._stored_results().opened(transcript, number, ref_id)
+
+    def save_offload(self, ref_id: str, path: str, *, replace: bool) -> Exported | None:
+        """Write the exact bytes of a stored result to a file; None where one is there. Raises `SourceError`."""
+        return self._stored_results().save(ref_id, path, replace=replace)
+
+    def _stored_results(self) -> OffloadSource:
+        from geode_tui.cli.offload_source import OffloadSource
+
+        return OffloadSource(self._env, self.session_id)
+
+    def dreams(self) -> DreamTable:
+        """The dreams and summaries that are kept, the newest first. Raises `SourceError`."""
+        from geode_tui.cli import dream_source
+        from geode_tui.view.dreams import DreamTable
+
+        if not self._env.has_store():
+            return DreamTable()
+        with self._opened() as (transcript, _):
+            row = transcript.session(self.session_id)
+            recorder = row.origin if row is not None and row.origin != "own" else ""
+            return dream_source.table(transcript, self.session_id, recorder)
 
     def months(self) -> tuple[MonthCost, ...]:
         """The person's ledger by month: the present one, then those before it. Raises `SourceError`."""

@@ -20,6 +20,7 @@ from geode_tui.cli.env import Env
 from geode_tui.cli.models import looked_at
 from geode_tui.cli.routing import access_of, chosen
 from geode_tui.cli.trust import are_trusted, project_skills
+from geode_tui.core.servers import declared
 from geode_tui.paths import read_toml
 from geode_tui.providers.access import NoProvider
 from geode_tui.providers.registry import Choice
@@ -60,6 +61,7 @@ def _looked_at(env: Env) -> Iterator[Check]:
     yield from checks.settings(setting_rows(resolved), resolved.ignored, env.trouble)
     if not env.trouble:
         yield checks.trust(env.project.root, read_toml(env.project.settings_file), waits=resolved.untrusted)
+    yield from checks.servers(declared(env.settings.mcp))
     skills = project_skills(env.project)
     yield from checks.skills(env.project.skills, skills, trusted=are_trusted(env.folders, env.project, skills))
     yield from check_files.folders(env.folders)

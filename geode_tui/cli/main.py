@@ -112,6 +112,35 @@ def context(
 
 
 @app.command
+def offloads(
+    session: str,
+    ref: Annotated[str | None, Parameter(help="the reference of one; its text is written")] = None,
+    /,
+    *,
+    raw: Annotated[bool, Parameter(negative="", help="its exact bytes")] = False,
+    json: Json = False,
+) -> int:
+    """Results that left the context: a list, or one of them."""
+    from geode_tui.cli.offloads import offloads as show
+
+    return show(_env(), session, ref, raw=raw, json=json)
+
+
+@app.command
+def dreams(
+    session: str,
+    /,
+    *,
+    now: Annotated[bool, Parameter(negative="", help="dream of what was said since the last one")] = False,
+    json: Json = False,
+) -> int:
+    """What a run should still know later: its dreams and summaries, and how the dreaming goes."""
+    from geode_tui.cli.dreams import dreams as show
+
+    return show(_env(), session, now=now, json=json)
+
+
+@app.command
 def cost(session: Session = None, /, *, month: str | None = None, json: Json = False) -> int:
     """The meter's figures of a session, or of a month over all projects."""
     from geode_tui.cli import reports
@@ -227,6 +256,21 @@ def fork(
 
 
 @app.command
+def search(
+    query: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    /,
+    *,
+    artifacts: Annotated[bool, Parameter(negative="", help="summaries and dreams as well")] = False,
+    kind: Annotated[str | None, Parameter(help="artifacts of this kind only")] = None,
+    json: Json = False,
+) -> int:
+    """Messages of all sessions with every word of QUERY, newest first; artifacts on request."""
+    from geode_tui.cli.search import search as find
+
+    return find(_env(), query, artifacts=artifacts, kind=kind, json=json)
+
+
+@app.command
 def screenshot(
     session: Session = None,
     /,
@@ -257,6 +301,14 @@ def doctor(*, json: Json = False) -> int:
 def hooks(*, json: Json = False) -> int:
     """Hooks, observers, middleware and skills: what is registered, from where, and whether anything calls it."""
     from geode_tui.cli.hooks import hooks as show
+
+    return show(_env(), json=json)
+
+
+@app.command
+def mcp(*, json: Json = False) -> int:
+    """MCP servers: whether they answer, the tools that they offer, and what those cost of every request."""
+    from geode_tui.cli.mcp import mcp as show
 
     return show(_env(), json=json)
 

@@ -54,6 +54,7 @@ def resume_point(state: RunState) -> ResumePoint:
         open_processes=tuple((t.call_id, _mark(t)) for t in running),
         open_approvals=tuple((a.approval_id, a.call_id, a.tool) for a in state.approvals.values()),
         open_maintenance=state.maintenance is not None,
+        dream_micro=state.by_purpose["dream"].cost_micro if "dream" in state.by_purpose else 0,
     )
 
 

@@ -28,7 +28,7 @@ REMEMBERED = 1_000
 """Messages that are known to have been told: one is told once, when it is whole."""
 SETTLE_S = 0.5
 """An answer that was typed before the question could be read is not taken."""
-NOT_HERE = frozenset({"theme", "language", "middle", "zoom", "fork"})
+NOT_HERE = frozenset({"theme", "language", "middle", "zoom", "fork", "offloads"})
 """Commands about what is shown on a screen."""
 KEYS = {alias: key for key in spoken.CHOICES for alias in letter(key).split(",")}
 

@@ -14,6 +14,7 @@ from geode_tui.cli.blocks import BlockReader
 from geode_tui.cli.env import Env
 from geode_tui.cli.errors import CliError
 from geode_tui.cli.lines import event_object
+from geode_tui.cli.mcp import server_rows
 from geode_tui.cli.months import is_month, month_cost
 from geode_tui.cli.rounds import Round, find_round
 from geode_tui.cli.routing import chosen
@@ -116,10 +117,12 @@ def _overview(env: Env, *, json: bool) -> int:
         model = str(error)
     if json:
         rows = [{"session_id": s, "pid": pid} for s, pid in workers.items()]
-        env.print_json({"workers": rows, "model": model, "mcp": [], "version": __version__})
+        env.print_json({"workers": rows, "model": model, "mcp": server_rows(env), "version": __version__})
         return 0
     env.print(f"geode-tui {__version__}  {env.project.root}")
     env.print(f"model: {model}")
+    for server in server_rows(env):
+        env.print(f"mcp {server['name']}: {server['state']}")
     for session_id, pid in workers.items():
         env.print(f"worker {pid}: {session_id}")
     if not workers:
@@ -215,6 +218,7 @@ def _session_cost(env: Env, session: str, *, json: bool) -> int:
             reports.cost_report(
                 session_id=state.session_id, month=None, money=state.money, by_model=state.by_model,
                 by_purpose=state.by_purpose, simulated=state.simulated, breaks=state.cache_breaks,
+                upkeep=state.upkeep, place=(state.turn, state.round),
             )
         )  # fmt: skip
         return 0

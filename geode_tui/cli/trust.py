@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
 from geode_tui.cli.env import Env, refuse_inside
 from geode_tui.cli.errors import CliError
+from geode_tui.core.servers import Declared, declared
 from geode_tui.core.settings import GUARDED, SettingsError, flatten, guarded_hash
 from geode_tui.log.store import private_folder, write_private
 from geode_tui.paths import Project, UserFolders, home_of, project_at, read_toml, trusted_hashes
@@ -27,8 +29,22 @@ def guarded(project: Project) -> Guarded:
         values = read_toml(project.settings_file)
     except SettingsError as error:
         raise CliError(str(error)) from error
-    chosen = sorted((k, str(v)) for k, v in flatten(values).items() if k.split(".")[0] in GUARDED)
-    return Guarded(tuple(chosen), guarded_hash(values))
+    chosen = {k: v for k, v in flatten(values).items() if k.split(".")[0] in GUARDED}
+    servers = chosen.pop("mcp", None)
+    rows = sorted((k, str(v)) for k, v in chosen.items())
+    if isinstance(servers, Mapping):
+        rows += _server_rows(declared(servers))
+    return Guarded(tuple(rows), guarded_hash(values))
+
+
+def _server_rows(servers: Declared) -> list[tuple[str, str]]:
+    """What a project's MCP servers would run or reach, and which variables they would be given; no values."""
+    rows = []
+    for server in servers.servers:
+        given = f"  gives {', '.join((*server.env, *server.headers))}" if server.env or server.headers else ""
+        takes = f"  takes {', '.join(server.takes)} from your environment" if server.takes else ""
+        rows.append((f"mcp.{server.name}", f"{server.place}{given}{takes}"))
+    return [*rows, *((f"mcp.{name}", line) for name, line in servers.problems)]
 
 
 def give_trust(folders: UserFolders, project: Project, settings: Guarded) -> None:

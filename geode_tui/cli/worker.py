@@ -20,6 +20,7 @@ from geode_tui.cli.env import Env
 from geode_tui.cli.errors import CliError
 from geode_tui.cli.observer import FoldObserver, resume_point
 from geode_tui.cli.routing import open_route, switched
+from geode_tui.cli.servers import attach, declared_servers, is_offered
 from geode_tui.cli.trust import usable_skills
 from geode_tui.context.offload import RECALL
 from geode_tui.core.ids import check_id
@@ -163,6 +164,8 @@ async def _serve(env: Env, session_id: str, log_file: str, probe: Probe, leave_s
     session.hooks, session.middleware = Hooks(env.redact), Middleware(env.redact)
     session.cache.diagnosed = opened.diagnosed
     session.bounds = env.settings.result_bounds()
+    session.stored.retention = env.settings.retention()
+    session.dreams = env.settings.dream_rules()
     session.on_paid = _ledger(env)
     session.open_route = _opener(env, session)
     worker = Worker(
@@ -172,15 +175,18 @@ async def _serve(env: Env, session_id: str, log_file: str, probe: Probe, leave_s
         point,
         pid=pid,
         title=title,
-        ignored_settings=(*env.resolved.ignored, *untrusted),
+        ignored_settings=(*env.resolved.ignored, *untrusted, *(line for _, line in declared_servers(env).problems)),
         end_group=kill_group,
         redact=env.redact,
         log_file=log_file,
         leave_s=leave_s,
     )
+    hub = attach(env, session)
     try:
         await _until_stopped(worker)
     finally:
+        if hub is not None:
+            await hub.close()
         lease.release()
         await session.provider.aclose()
         reading.close()
@@ -223,11 +229,7 @@ def offered_tools(env: Env, skills: Skills, session_id: str) -> dict[str, Tool]:
     tools = {**builtin_tools(), RECALL: recall_tool(env.project.geode, session_id)}
     if skills.found:
         tools[skill.NAME] = skill.use_skill_tool(skills.found)
-    return {
-        name: tool
-        for name, tool in tools.items()
-        if (not wanted.allow or name in wanted.allow) and name not in wanted.deny
-    }
+    return {name: tool for name, tool in tools.items() if is_offered(wanted, name)}
 
 
 def _context(env: Env, session_id: str) -> ToolContext:

@@ -115,7 +115,7 @@ def progress_of(items: Sequence[Item]) -> Progress:
 def is_ask(item: Item) -> bool:
     """Whether a person, or whoever set the task, wrote the message."""
     message = item.message
-    told = message.origin not in {"runtime", "resume", "summary"}
+    told = message.origin not in {"runtime", "resume", "summary", "note"}
     return message.role == "user" and told and bool(message.text.strip())
 
 

@@ -103,7 +103,12 @@ def _still_open(asked: Sequence[Find], head: Sequence[Item], tail: Sequence[Mess
     first = min(find.seq for find in asked)
     prose, last = Prose(), {"user": 0, "assistant": 0}
     for seq, message in said:
-        if message.role != "tool" and seq > first and message.origin not in {"runtime", "resume"} and message.text:
+        if (
+            message.role != "tool"
+            and seq > first
+            and message.origin not in {"runtime", "resume", "note"}
+            and message.text
+        ):
             prose.add(plain(clipped(message.text)), seq, message.role, answers=True)
             last[message.role] = seq
     return [

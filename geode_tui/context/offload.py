@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import msgspec
@@ -10,8 +10,11 @@ import msgspec
 from geode_tui.context.estimate import PromptMeter
 from geode_tui.context.loads import load
 from geode_tui.context.projection import result_limit
+from geode_tui.context.view import View, fold, followed
 from geode_tui.core.limits import ResultBounds
 from geode_tui.core.tokens import CHUNK_CHARS
+from geode_tui.core.views import Trim, Version
+from geode_tui.log.offloads import EXTRAPOLATED_BYTES
 from geode_tui.routes.catalog import Route
 
 RECALL = "recall_tool_result"
@@ -27,9 +30,9 @@ MAX_PAGE, LEAST_PAGE = 8_000, 200
 """Tokens of one page of a recalled result, with its envelope (RUNTIME.md, decision 3)."""
 _CHARS_A_TOKEN = 8
 """Characters that a token holds at most, as far as the threshold is concerned (RUNTIME.md 4.1)."""
-_COUNTED_BYTES = 4_000_000
-"""UTF-8 bytes up to which a text is counted whole; of a longer one a sample is (RUNTIME.md 4.1)."""
-_SAMPLES, _SAMPLE_CHARS = 20, 50_000
+SAMPLES, SAMPLE_CHARS = 20, 50_000
+_PARSED_CHARS = 1_000_000
+"""A longer JSON object is not parsed for what it says of itself."""
 _TAIL_CHARS = 120
 _GAP = " [...] "
 _TEXT_KEYS = ("text", "content", "message", "output")
@@ -58,17 +61,29 @@ def page_tokens(bounds: ResultBounds, window: int) -> int:
 
 def tokens_of(text: str, count: Counter) -> int:
     """Tokens of ``text``: counted in slices, or extrapolated from a sample where it is very long."""
-    if len(text.encode()) <= _COUNTED_BYTES:
+    if len(text) <= EXTRAPOLATED_BYTES and len(text.encode()) <= EXTRAPOLATED_BYTES:
         return sum(map(count, _slices(text)))
-    step = len(text) // _SAMPLES
-    sample = [text[at : at + _SAMPLE_CHARS] for at in range(0, step * _SAMPLES, step)]
-    return sum(map(count, sample)) * len(text) // sum(map(len, sample))
+    sample = [text[at : at + SAMPLE_CHARS] for at in sample_starts(len(text))]
+    return extrapolated(sample, count, sum(map(len, sample)), len(text))
+
+
+def sample_starts(size: int) -> range:
+    """Where the pieces of a sample of something of ``size`` begin."""
+    return range(0, size // SAMPLES * SAMPLES, max(1, size // SAMPLES))
+
+
+def extrapolated(sample: Sequence[str], count: Counter, seen: int, size: int) -> int:
+    """Tokens of a text of ``size`` units (bytes, characters), of which ``sample`` is ``seen``."""
+    return sum(map(count, sample)) * size // max(1, seen)
 
 
 def should_offload(text: str, threshold: int, count: Counter) -> bool:
-    """Whether ``text`` takes more than ``threshold`` tokens (0: never), counting no more of it than it needs."""
-    if not threshold:
-        return False
+    """Whether ``text`` takes more than ``threshold`` tokens (0: never)."""
+    return threshold > 0 and is_over(text, threshold, count)
+
+
+def is_over(text: str, threshold: int, count: Counter) -> bool:
+    """Whether ``text`` takes more than ``threshold`` tokens, counting no more of it than it needs."""
     if len(text) // _CHARS_A_TOKEN > threshold:
         return True
     if len(text.encode()) <= threshold:
@@ -132,7 +147,7 @@ def summary_of(text: str) -> str:
 
 
 def _object(text: str) -> dict[str, Any] | None:
-    if not text.lstrip().startswith("{"):
+    if len(text) > _PARSED_CHARS or not text.lstrip().startswith("{"):
         return None
     try:
         value = msgspec.json.decode(text)
@@ -142,7 +157,36 @@ def _object(text: str) -> dict[str, Any] | None:
 
 
 def _ends(text: str) -> str:
+    if len(text) > _PARSED_CHARS:  # as good as the whole: of a copy of it only this much is used
+        text = text[:SUMMARY_CHARS] + text[-SUMMARY_CHARS:]
     plain = text.strip()
     if len(plain) <= SUMMARY_CHARS:
         return plain
     return plain[: SUMMARY_CHARS - _TAIL_CHARS - len(_GAP)] + _GAP + plain[-_TAIL_CHARS:]
+
+
+# -- what is referred to -----------------------------------------------------------------------------------------------
+def referred(versions: Sequence[Version]) -> frozenset[str]:
+    """The references that hold under these versions of a view, oldest first: those that are sent or named in what is
+    sent, and those that would be after an undo or a redo. What stands behind a provider's own block counts: what the
+    block says of it cannot be read.
+    """
+    view = fold(versions)
+    views = [view]
+    if view.undoable:
+        views.append(followed(view, _next(view, takes_back=view.undoable)))
+    if view.undone:
+        views.append(followed(view, _next(view, gives_back=view.undone[-1])))
+    return frozenset(ref for each in views for ref in _referred(each))
+
+
+def _next(view: View, **changes: tuple[int, ...]) -> Version:
+    number = view.number + 1
+    return Version(number=number, parent=view.number, group=number, cause="undo", **changes)  # type: ignore[arg-type]
+
+
+def _referred(view: View) -> Iterator[str]:
+    said = "\n".join((view.summary.text if view.summary else "", *(d.note for d in view.drops if isinstance(d, Trim))))
+    for seq, (stub, _) in view.stubs.items():
+        if stub.ref and (not view.hides(seq) or view.native is not None or stub.ref in said):
+            yield stub.ref

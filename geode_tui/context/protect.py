@@ -59,7 +59,7 @@ def protected(items: Iterable[Item], view: View) -> dict[int, Rule]:
     if any(is_result_of(item, SKILL) for item in last):
         rules |= _each(last, "skill")
     for atom in atoms:
-        if has_native(atom):
+        if has_native(atom, view):
             rules |= _each(atom, "native")
         if any(item.seq in view.pinned for item in atom):
             rules |= _each(atom, "pinned")
@@ -82,11 +82,14 @@ def latest_input(items: Iterable[Item]) -> Item | None:
 
 
 def has_native(items: Iterable[Item], view: View | None = None) -> bool:
-    """Whether a provider's own compaction is among them; one that failed counts too (RUNTIME.md 3.1). With ``view``,
-    only what it shows is looked at.
+    """Whether a provider's own compaction is among them, in an answer of its own; one that failed counts too
+    (RUNTIME.md 3.1). With ``view``, only what it shows and still sends is looked at.
     """
     return any(
-        is_native(block) for item in items if view is None or not view.hides(item.seq) for block in item.message.blocks
+        is_native(block)
+        for item in items
+        if view is None or not (view.hides(item.seq) or item.seq in view.unplayed)
+        for block in item.message.blocks
     )
 
 
@@ -124,7 +127,7 @@ def boundary(items: Sequence[Item], view: View, keep_recent: int) -> int:
     if all(item.seq in rules for item in reached):
         return 0
     upto = max(item.seq for item in reached)
-    standing = view.summary.upto if view.summary is not None else 0
+    standing = view.stands.upto if view.stands is not None else 0
     return upto if upto > standing else 0
 
 

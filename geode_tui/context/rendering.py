@@ -18,7 +18,8 @@ from geode_tui.core.messages import (
     ToolResultBlock,
     user_text,
 )
-from geode_tui.core.views import Stub, Summarise, Trim
+from geode_tui.core.native import COMPACTION, is_native
+from geode_tui.core.views import Native, Stub, Summarise, Trim, Version
 
 ACK_SUMMARY = "I have the summary of the earlier conversation."
 ACK_MARKER = "Understood."
@@ -52,6 +53,9 @@ class Renderer:
         return (*head, *body)
 
     def _head(self, view: View) -> Iterator[Sent]:
+        if view.native is not None:
+            yield Sent(self._native(view.native), 0, "native")
+            return
         summary = view.summary
         if summary is not None:
             yield Sent(self._text(summary_text(summary), "summary"), 0, "summary")
@@ -62,6 +66,13 @@ class Renderer:
             if summary is not None:
                 yield Sent(self._text(ACK_MARKER, "assistant"), 0, "note")
             yield Sent(self._text(notes[-1], "runtime"), 0, "note")
+
+    def _native(self, native: Native) -> Message:
+        """The provider's block, alone: nothing may stand between it and what follows."""
+        key = (0, "native", native.provider, native.raw)
+        if key not in self._made:
+            self._made[key] = Message("assistant", (OpaqueBlock(native.provider, COMPACTION, native.raw),), "agent")
+        return self._made[key]
 
     def _text(self, text: str, kind: Literal["summary", "runtime", "assistant"]) -> Message:
         key = (0, kind, text)
@@ -82,11 +93,12 @@ class Renderer:
         cuts = tuple((c.call_id, a) for c in message.calls if (a := view.cuts.get((item.seq, c.call_id))) is not None)
         lost = item.seq <= unthought or (loose is not None and loose.at(item.seq))
         drop = lost and any(is_bound(b) for b in message.blocks)
-        if not cuts and not drop:
+        unplayed = item.seq in view.unplayed
+        if not cuts and not drop and not unplayed:
             return Sent(message, item.seq)
-        key = (item.seq, id(message), cuts, drop)
+        key = (item.seq, id(message), cuts, drop, unplayed)
         if key not in self._made:
-            self._made[key] = _shortened(message, dict(cuts), drop=drop)
+            self._made[key] = _shortened(message, dict(cuts), drop=drop, unplayed=unplayed)
         made = self._made[key]
         return Sent(made, item.seq, "shrunk" if cuts else "verbatim") if made.blocks else None
 
@@ -150,10 +162,10 @@ def is_bound(block: object) -> bool:
     return isinstance(block, ThinkingBlock) and block.raw is not None
 
 
-def _shortened(message: Message, cuts: Mapping[str, str], *, drop: bool) -> Message:
+def _shortened(message: Message, cuts: Mapping[str, str], *, drop: bool, unplayed: bool) -> Message:
     blocks = []
     for block in message.blocks:
-        if drop and is_bound(block):
+        if (drop and is_bound(block)) or (unplayed and is_native(block)):
             continue
         if isinstance(block, ToolCallBlock) and block.call_id in cuts:
             block = msgspec.structs.replace(block, arguments=cuts[block.call_id])
@@ -165,8 +177,9 @@ class Unbound:
     """Which messages have something before them that is sent in another form than when they were written.
 
     A message was written under the versions that held then; it depends on every version that holds now and did not, or
-    did and does not, and that changes a message before it. What a version changed is known over those before it: so
-    versions have to be taken back as `View.undoable` gives them, the newest cause first.
+    did and does not, and that changes a message before it. A provider's own block may come to stand for what was before
+    it, where that is seamless, but not go again. What a version changed is known over those before it: so versions have
+    to be taken back as `View.undoable` gives them, the newest cause first.
     """
 
     def __init__(self, view: View) -> None:
@@ -174,17 +187,22 @@ class Unbound:
         first = {v.number: v.first_changed for v in view.versions if v.first_changed}
         self._from: list[int] = [0]
         """Seqs after which other versions held."""
-        self._changed: list[int | None] = [_least(first, now)]
+        swaps = {v.number for v in view.versions if _is_seamless(v)}
+        self._changed: list[int | None] = [_least(first, now - swaps)]
         then: tuple[int, ...] = ()
         for version in view.versions:
             then = now_active(then, version)
             self._from.append(version.newest)
-            self._changed.append(_least(first, now ^ set(then)))
+            self._changed.append(_least(first, (now - set(then) - swaps) | (set(then) - now)))
 
     def at(self, seq: int) -> bool:
         """Whether the message of that seq is one of them."""
         changed = self._changed[bisect.bisect_left(self._from, seq) - 1]
         return changed is not None and changed < seq
+
+
+def _is_seamless(version: Version) -> bool:
+    return bool(version.operations) and all(isinstance(op, Native) and op.seamless for op in version.operations)
 
 
 def _least(first: Mapping[int, int], versions: Iterable[int]) -> int | None:

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 import msgspec
 
 from geode_tui.context.called import calls_of
+from geode_tui.context.changed import view_changed
 from geode_tui.context.conversation import Candidate, Conversation
 from geode_tui.context.mask import maskable, masked
+from geode_tui.context.mode import ways_of
 from geode_tui.context.pressure import Need, weight
 from geode_tui.context.rendering import is_bound
 from geode_tui.context.shrink import recallable, shrunk
@@ -26,9 +28,8 @@ from geode_tui.core.events import (
     MaintenanceEnded,
     MaintenanceStarted,
     MaintenanceStatus,
-    ViewChanged,
 )
-from geode_tui.core.views import Cause, Clear, MaxTurns, Operation, Summarise, Trim, Version, counts
+from geode_tui.core.views import Cause, Operation, Version
 from geode_tui.routes.budget import shrink_threshold
 
 ACTIONS: tuple[MaintenanceAction, ...] = ("none", "mask", "prune", "compact")
@@ -73,8 +74,11 @@ class Pass:
     async def mask(self, keep_rounds: int) -> None:
         """Stale results give way to markers; their texts are stored first."""
         conversation = self.conversation
-        stale = maskable(conversation.items, conversation.view, keep_rounds=keep_rounds)
-        calls = calls_of(conversation.items)
+        await self.mask_these(maskable(conversation.items, conversation.view, keep_rounds=keep_rounds))
+
+    async def mask_these(self, stale: Sequence[Item]) -> None:
+        """These results give way to markers; their texts are stored first."""
+        calls = calls_of(self.conversation.items)
         planned = masked(stale, {}, self._tokens, calls)
         if planned is None or not self._worth([planned]):
             return
@@ -135,7 +139,7 @@ class Pass:
     def _worth(self, operations: Sequence[Operation]) -> bool:
         """Whether a step wins enough: all of what is missing, or a share of the budget; at hard pressure anything."""
         before, after = weight(self.figures()), weight(self.figures(self.conversation.candidate(operations)))
-        if self.hard or after < self.goal:
+        if self.hard or self.cause == "manual" or after < self.goal:
             return after < before
         return (before - after) * 100 >= self.need.budget.prompt * LEAST_WIN_PERCENT
 
@@ -180,14 +184,17 @@ class Pass:
         lost: tuple[LostItem, ...] = (),
     ) -> bool:
         """Commit ``version``, which leads to ``candidate``, and take it in."""
+        conversation = self.conversation
         version = msgspec.structs.replace(
             version,
+            mode=ways_of(conversation.items, candidate.view, conversation.route).mode,
             first_changed=candidate.first_changed,
             tokens_before=before.used,
             tokens_after=after.used,
             made_at=self.ports.now(),
         )
-        told = _changed(version, after, artifact_id, _unbound(self.conversation, candidate), lost)
+        unbound = _unbound(conversation, candidate)
+        told = view_changed(version, after, artifact_id=artifact_id, unbound=unbound, lost=lost)
         self.ports.probe("view: before commit")
         try:
             await self.ports.commit(version, (told,), artifact_id)
@@ -195,7 +202,7 @@ class Pass:
             self.status, self.error_type, self.line = "failed", failed.kind, str(failed)
             return False
         self.ports.probe("view: after commit")
-        self.conversation.take(version)
+        conversation.take(version)
         self.versions.append(version.number)
         return True
 
@@ -233,30 +240,6 @@ class Pass:
             acted = ContextOverflowAction(after, route.model, route.provider, result.action, self.cause)
             await self.ports.tell(ended, *([acted] if result.changed else []))
         return result
-
-
-def _changed(
-    version: Version, after: ContextFigures, artifact_id: str, unbound: int, lost: tuple[LostItem, ...]
-) -> ViewChanged:
-    local = any(isinstance(op, Summarise) and op.local for op in version.operations)
-    hiding = (op for op in version.operations if isinstance(op, Summarise | Trim | Clear | MaxTurns))
-    return ViewChanged(
-        version=version.number,
-        parent=version.parent,
-        cause=version.cause,
-        mode=version.mode,
-        operations=counts(version.operations),
-        tokens_before=version.tokens_before,
-        tokens_after=version.tokens_after,
-        first_changed=version.first_changed,
-        context=after,
-        artifact_id=artifact_id,
-        local=local,
-        takes_back=version.takes_back,
-        unbound=unbound,
-        upto=max((op.upto for op in hiding), default=0),
-        lost=lost,
-    )
 
 
 def _unbound(conversation: Conversation, candidate: Candidate) -> int:

@@ -95,7 +95,7 @@ def parts_of(item: Item, chars: int) -> Iterator[Part]:
             yield Part(f"{at} {_result_label(item, block)}", "result", result, chars)
     if text:
         by: tuple[str, Kind] = ("user", "user")
-        if message.origin in {"runtime", "resume"}:
+        if message.origin in {"runtime", "resume", "note"}:
             by = ("note of the program", "runtime")
         elif message.origin == "summary":
             by = ("earlier summary", "runtime")

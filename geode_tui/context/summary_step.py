@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import asyncio
 
-import msgspec
-
 from geode_tui.context.local_summary import local_summary
 from geode_tui.context.lost import lost
 from geode_tui.context.protect import boundary, kept, latest_input
-from geode_tui.context.rendering import summary_text
+from geode_tui.context.replacing import Written, nothing_new, permitted, replace, standing
 from geode_tui.context.steps import Pass
 from geode_tui.context.summary_check import Accepted, accept
 from geode_tui.context.summary_source import (
@@ -26,24 +24,13 @@ from geode_tui.context.summary_source import (
 )
 from geode_tui.context.upkeep import SummaryAnswer, SummaryFailed
 from geode_tui.context.view import Item
-from geode_tui.core.events import LostItem
 from geode_tui.core.views import Summarise
-from geode_tui.log.views import Artifact, artifact_id
 from geode_tui.routes.budget import max_summary
 
 ATTEMPTS = 3
 """Of a model's summary: each after the first with half of every message (RUNTIME.md 3.3)."""
 MARGIN = 0.9
 """Of the room that there is: the source is counted by an estimate."""
-
-
-class Written(msgspec.Struct, frozen=True):
-    """A summary that was accepted."""
-
-    text: str
-    local: bool
-    model: str = ""
-    provider: str = ""
 
 
 class SummaryStep:
@@ -61,14 +48,13 @@ class SummaryStep:
         """See the class. What came of it stands in the pass."""
         step = self._pass
         conversation = step.conversation
-        allowed = await step.ports.pre_compact(step.cause, len(conversation.messages), self._keep, hard=step.hard)
-        if allowed.deferred and not step.hard:
-            step.status, step.line = "deferred", allowed.reason or "an extension put it off"
+        allowed = await permitted(step, self._keep)
+        if allowed is None:
             return
-        self._keep = allowed.keep_recent
+        self._keep = allowed
         upto = boundary(conversation.items, conversation.view, self._keep)
         if not upto:
-            step.line = self._nothing_new()
+            step.line = nothing_new(step, self._keep)
             return
         await step.begin()
         stays = kept(conversation.items, conversation.view, upto)
@@ -78,18 +64,14 @@ class SummaryStep:
         if written is None:
             return
         tail = [s.message for s in conversation.sent if s.seq > upto or s.seq in stays]
-        gone = await asyncio.to_thread(lost, head, written.text, tail, previous=self._standing)
+        gone = await asyncio.to_thread(lost, head, written.text, tail, previous=standing(step))
         if conversation.view.number != number:
             step.status, step.line = "deferred", "the conversation changed while the summary was being written"
             return
-        await self._replace(written, head, upto, stays, gone)
-
-    def _nothing_new(self) -> str:
-        view = self._pass.conversation.view
-        if view.summary is not None:
-            return f"nothing new to summarise since message {view.summary.upto}: the newest messages stay as they are"
-        count = len(self._pass.conversation.messages)
-        return f"nothing to summarise: of {count} messages the newest {self._keep} stay as they are"
+        stands = conversation.view.stands
+        first = stands.first if stands is not None else head[0].seq
+        operation = Summarise(first, upto, written.text, local=written.local, kept=stays)
+        await replace(step, operation, written, len(head), self._keep, gone)
 
     # -- writing ------------------------------------------------------------------------------------------------------
     async def _written(self, head: list[Item], stays: tuple[int, ...]) -> Written | None:
@@ -130,7 +112,7 @@ class SummaryStep:
         room = source_limit(budget.window, most, budget.input_cap)
         made = source(
             head,
-            self._standing,
+            standing(step),
             self._focus,
             self._latest,
             int(room * MARGIN) >> attempt,
@@ -139,11 +121,6 @@ class SummaryStep:
             count=conversation.meter.counter.count,
         )
         return made, most
-
-    @property
-    def _standing(self) -> str:
-        summary = self._pass.conversation.view.summary
-        return summary.text if summary is not None else ""
 
     @property
     def _latest(self) -> str:
@@ -174,7 +151,7 @@ class SummaryStep:
         conversation = step.conversation
         text = local_summary(
             head,
-            previous=self._standing,
+            previous=standing(step),
             latest=self._latest,
             limit_tokens=min(max_summary(step.need.budget.window), self._replaced(head, stays) // 2),
             count=conversation.meter.counter.count,
@@ -187,51 +164,3 @@ class SummaryStep:
         gone = {i.seq for i in head} - set(stays)
         tokens = sum(conversation.size(s.message) for s in conversation.sent if s.seq in gone)
         return tokens + sum(conversation.size(s.message) for s in conversation.sent if s.state == "summary")
-
-    # -- replacing ----------------------------------------------------------------------------------------------------
-    async def _replace(
-        self, written: Written, head: list[Item], upto: int, stays: tuple[int, ...], gone: tuple[LostItem, ...]
-    ) -> None:
-        step = self._pass
-        conversation, ports = step.conversation, step.ports
-        standing = conversation.view.summary
-        first = standing.first if standing is not None else head[0].seq
-        artifact = self._artifact(written, first, upto, len(head))
-        ports.probe("artifact: before row")
-        step.persisted = await ports.keep_artifact(artifact)
-        ports.probe("artifact: after row")
-        if not step.persisted:
-            step.status, step.error_type = "failed", "artifact"
-            step.line = "the summary could not be stored, so it does not replace anything"
-            return
-        before = len(conversation.messages)
-        operation = Summarise(first, upto, written.text, artifact.artifact_id, written.local, stays)
-        step.artifact_id = artifact.artifact_id
-        if not await step.commit([operation], "compact", artifact_id=artifact.artifact_id, lost=gone):
-            if step.status != "failed":
-                step.status, step.error_type = "failed", "summary_inflated"
-                await ports.forget_artifact(artifact.artifact_id, step.line)
-            return
-        await ports.post_compact(step.cause, before, len(conversation.messages), self._keep, persisted=step.persisted)
-
-    def _artifact(self, written: Written, first: int, upto: int, messages: int) -> Artifact:
-        step = self._pass
-        named = artifact_id(step.ports.session_id, "compaction_summary", first, upto, written.text)
-        count = step.conversation.meter.counter.count
-        return Artifact(
-            artifact_id=named,
-            kind="compaction_summary",
-            content=written.text,
-            source_start_seq=first,
-            source_end_seq=upto,
-            metadata={
-                "trigger": step.cause,
-                "original_message_count": step.original,
-                "summarized_message_count": messages,
-                "local": written.local,
-                "applied": False,
-            },
-            token_count=count(summary_text(Summarise(first, upto, written.text))),
-            model=written.model,
-            provider=written.provider,
-        )

@@ -62,7 +62,7 @@ def max_turns(items: Sequence[Item], view: View, limit: int = MAX_TURNS) -> MaxT
     as one message. Batches go whole, and a tenth of the limit goes at once.
     """
     visible = shown(items, view)
-    if len(visible) <= 2 * limit or has_native(visible):
+    if len(visible) <= 2 * limit or view.native is not None or has_native(visible, view):
         return None
     spared = protected(items, view)
     loose = [atom for atom in batches(visible) if not _stays(atom, spared)]

@@ -43,6 +43,15 @@ class SummaryAnswer(msgspec.Struct, frozen=True):
     tokens: int | None = None
 
 
+class NativeAnswer(msgspec.Struct, frozen=True):
+    """A block that the provider wrote when it was asked to compact: ``raw`` as it came, ``content`` to be read."""
+
+    raw: str
+    provider: str
+    content: str
+    model: str = ""
+
+
 class Permission(msgspec.Struct, frozen=True):
     """What the extensions say before a summary: how many of the newest messages stay, and whether it is put off."""
 
@@ -93,6 +102,12 @@ class Ports(Protocol):
 
     async def summarise(self, source: Source, max_tokens: int) -> SummaryAnswer:
         """Ask the conversation's own route. Raises `SummaryFailed`."""
+        ...
+
+    async def compact(self, upto: int, instructions: str) -> NativeAnswer:
+        """Ask the conversation's own route to compact what is sent of it up to the message ``upto``. Empty instructions
+        are the provider's own. Raises `SummaryFailed`.
+        """
         ...
 
     async def pre_compact(self, trigger: Cause, messages: int, keep: int, *, hard: bool) -> Permission:

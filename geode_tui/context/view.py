@@ -17,9 +17,11 @@ from geode_tui.core.views import (
     Clear,
     Mask,
     MaxTurns,
+    Native,
     Offload,
     Operation,
     Pin,
+    Replay,
     Shrink,
     Stub,
     Summarise,
@@ -29,7 +31,7 @@ from geode_tui.core.views import (
 )
 from geode_tui.log.rows import ResultMeta
 
-SentState: TypeAlias = Literal["verbatim", "masked", "shrunk", "offloaded", "summary", "note"]
+SentState: TypeAlias = Literal["verbatim", "masked", "shrunk", "offloaded", "summary", "native", "note"]
 Dropping: TypeAlias = Trim | Clear | MaxTurns
 
 
@@ -55,7 +57,8 @@ class View(msgspec.Struct, frozen=True):
     """All versions of a session's view, and what holds in the newest one.
 
     ``active`` are the versions whose operations hold, ``undone`` the groups that were taken back and can be given back,
-    the last one first to return. ``summary`` is the one that stands, ``drops`` what leaves more out than it.
+    the last one first to return. ``summary`` or ``native`` is what stands for the older messages, ``drops`` what leaves
+    more out than it. ``unplayed`` are answers whose provider's own compaction is not sent any more.
     """
 
     versions: tuple[Version, ...] = ()
@@ -64,8 +67,15 @@ class View(msgspec.Struct, frozen=True):
     stubs: Mapping[int, tuple[Stub, SentState]] = {}
     cuts: Mapping[tuple[int, str], str] = {}
     summary: Summarise | None = None
+    native: Native | None = None
     drops: tuple[Dropping, ...] = ()
     pinned: frozenset[int] = frozenset()
+    unplayed: frozenset[int] = frozenset()
+
+    @property
+    def stands(self) -> Summarise | Native | None:
+        """What stands for the older messages."""
+        return self.summary or self.native
 
     @property
     def number(self) -> int:
@@ -87,11 +97,11 @@ class View(msgspec.Struct, frozen=True):
     @property
     def upto(self) -> int:
         """Messages up to this seq are not sent, but for those that are kept."""
-        return max((h.upto for h in (self.summary, *self.drops) if h is not None), default=0)
+        return max((h.upto for h in (self.stands, *self.drops) if h is not None), default=0)
 
     def hides(self, seq: int) -> bool:
         """Whether the message is left out."""
-        heads: tuple[Summarise | Dropping | None, ...] = (self.summary, *self.drops)
+        heads: tuple[Summarise | Native | Dropping | None, ...] = (self.stands, *self.drops)
         return any(h is not None and seq <= h.upto and seq not in h.kept for h in heads)
 
     @property
@@ -128,7 +138,10 @@ def fold(versions: Sequence[Version]) -> View:
             undone = ()
     by_number = {v.number: v for v in versions}
     operations = [op for number in active for op in by_number[number].operations]
-    return _state(tuple(versions), active, undone, operations)
+    replays = {op.seq for version in versions for op in version.operations if isinstance(op, Replay)}
+    played = {op.seq for op in operations if isinstance(op, Replay)}
+    made = _state(tuple(versions), active, undone, operations)
+    return msgspec.structs.replace(made, unplayed=frozenset(replays - played))
 
 
 def now_active(active: tuple[int, ...], version: Version) -> tuple[int, ...]:
@@ -153,7 +166,7 @@ def _state(
 ) -> View:
     stubs: dict[int, tuple[Stub, SentState]] = {}
     cuts: dict[tuple[int, str], str] = {}
-    summaries: list[Summarise] = []
+    heads: list[Summarise | Native] = []
     drops: list[Dropping] = []
     pinned: set[int] = set()
     for operation in operations:
@@ -165,8 +178,10 @@ def _state(
                 cuts.update(((c.seq, c.call_id), c.arguments) for c in operation.cuts)
             case Offload():
                 stubs.update((s.seq, (s, "offloaded")) for s in operation.stubs)
-            case Summarise():
-                summaries.append(operation)
+            case Summarise() | Native():
+                heads.append(operation)
+            case Replay():
+                pass
             case Pin():
                 pinned |= set(operation.seqs)
             case Unpin():
@@ -174,7 +189,9 @@ def _state(
             case _:
                 drops.append(operation)
     cleared = max((d.upto for d in drops if isinstance(d, Clear)), default=0)
-    summary = max((s for s in reversed(summaries) if s.upto > cleared), key=lambda s: s.upto, default=None)
-    covered = max(cleared, summary.upto if summary is not None else 0)
+    stands = max((h for h in reversed(heads) if h.upto > cleared), key=lambda h: h.upto, default=None)
+    covered = max(cleared, stands.upto if stands is not None else 0)
     standing = tuple(d for d in drops if d.upto > covered or (isinstance(d, Clear) and d.upto == cleared))
-    return View(versions, active, undone, stubs, cuts, summary, standing, frozenset(pinned))
+    summary = stands if isinstance(stands, Summarise) else None
+    native = stands if isinstance(stands, Native) else None
+    return View(versions, active, undone, stubs, cuts, summary, native, standing, frozenset(pinned))

@@ -6,13 +6,14 @@ One pass at most a request (RUNTIME.md 2.1 to 2.3, 2.7). Nothing is ever deleted
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
 from geode_tui.context.conversation import Candidate, Conversation
+from geode_tui.context.mode import Ways, ways
+from geode_tui.context.native_step import NativeStep
 from geode_tui.context.pressure import Breaker, Need, Pressure, goal_of, pressure_of, waits
-from geode_tui.context.protect import has_native
 from geode_tui.context.steps import Pass
 from geode_tui.context.summary_step import SummaryStep
 from geode_tui.context.trim import max_turns
@@ -20,7 +21,6 @@ from geode_tui.context.upkeep import Ports, Result
 from geode_tui.core.events import ContextCritical
 from geode_tui.core.views import Cause, Version
 from geode_tui.routes.budget import keep_recent
-from geode_tui.routes.catalog import Route
 
 KEEP_RECENT = 10
 """Newest messages that a summary leaves as they are, where nobody says otherwise (RUNTIME.md 1.2)."""
@@ -32,10 +32,7 @@ RECOVERED_PERCENT = 90
 """A recovery goes on down the ladder until the estimate is at most this share of what was refused (RUNTIME.md 2.7)."""
 MODEL_SUMMARIES = 2
 """Refused or failed ones of a turn, after which no model is asked for another in it."""
-NATIVE_STANDS = (
-    "the history holds a compaction block of its provider, so nothing of it may be replaced here: go on in a new"
-    " session, or let the provider compact again"
-)
+BUSY = "the context is being worked on already"
 STEPS: dict[Pressure, tuple[str, ...]] = {
     "ceiling": ("shrink", "summarise"),
     "warning": ("mask", "shrink", "summarise"),
@@ -47,6 +44,8 @@ BOUND_STEPS: dict[Pressure, tuple[str, ...]] = {
     "critical": ("summarise", "mask", "shrink", "trim"),
 }
 """Where thinking holds only with what stands before it, what costs it is done together with a summary, after it."""
+THRESHOLD_STEPS = ("native", "summarise", "trim")
+"""At critical where the provider compacts by itself and has not: below it nothing is done here (RUNTIME.md 2.3)."""
 
 
 class WindowManager:
@@ -64,7 +63,8 @@ class WindowManager:
     async def maintain(self, need: Need, session_id: str, turn_id: str) -> None:
         """Whatever the next request asks for, once."""
         conversation = self._conversation()
-        if unsupported(conversation, need.route):
+        way = ways(conversation, need.route)
+        if not (way.native or way.text):
             return
         await self._bound_turns(need)
         figures = conversation.figures(need.budget, need.prefix, simulated=need.simulated)
@@ -72,7 +72,9 @@ class WindowManager:
         if pressure == "ok":
             self._breaker = Breaker()
             return
-        if need.route.contract == "threshold" and pressure != "critical":
+        if way.mode == "threshold" and pressure != "critical":
+            return
+        if way.mode == "on_demand" and pressure == "ceiling":
             return
         if waits(conversation.view.held, figures, pressure):
             return
@@ -86,7 +88,7 @@ class WindowManager:
         hard = pressure == "critical"
         step = Pass(conversation, self._ports, need, pressure, hard=hard, goal=goal_of(pressure, need.budget))
         async with self._running(step):
-            await self._ladder(step, (BOUND_STEPS if need.route.thinking_bound else STEPS)[pressure])
+            await self._ladder(step, steps_for(way, need, pressure))
             before = self._breaker
             self._breaker = before.after(step.before.used, step.figures().used)
             paused = bool(self._breaker.rests_at) and not before.rests_at
@@ -111,6 +113,8 @@ class WindowManager:
         for name in names:
             if step.enough:
                 return
+            if name != "native" and not ways(step.conversation, step.need.route).text:
+                return
             if step.need.route.thinking_bound and not step.hard and name != "summarise" and step.action != "compact":
                 return
             match name:
@@ -118,6 +122,10 @@ class WindowManager:
                     await step.mask(rounds)
                 case "shrink":
                     await step.shrink()
+                case "native":
+                    await NativeStep(step, keep_recent(step.need.budget.window, KEEP_RECENT)).run()
+                    if step.status == "deferred" and not step.hard:
+                        return
                 case "summarise":
                     await self._summarise(step, keep_recent(step.need.budget.window, KEEP_RECENT))
                     if step.status in {"deferred", "failed"} and not step.hard:
@@ -149,7 +157,8 @@ class WindowManager:
             counted: What the provider counted of the prompt, where it said so.
         """
         conversation = self._conversation()
-        if unsupported(conversation, need.route):
+        way = ways(conversation, need.route)
+        if not (way.native or way.text):
             return False
         used = conversation.figures(need.budget, need.prefix, simulated=need.simulated).used
         scale = max(1.0, counted / used) if counted and used else 1.0
@@ -157,7 +166,9 @@ class WindowManager:
         step = Pass(conversation, self._ports, need, cause, hard=True, goal=room + 1)
         async with self._running(step):
             await step.begin()
-            names = (BOUND_STEPS if need.route.thinking_bound else STEPS)["critical"]
+            names = ("native",) if way.mode == "on_demand" else _text_steps(need)["critical"]
+            if way.mode == "threshold" and way.native:
+                names = ("native", *names)
             await self._ladder(step, names, recovering=min(room, need.budget.critical))
             result = await step.end()
         return result.tokens_after < result.tokens_before
@@ -169,9 +180,10 @@ class WindowManager:
         """Replace the older part by a summary, or leave it out. ``keep`` 0 is the route's default."""
         conversation = self._conversation()
         if self._busy.locked():
-            return Result("none", "deferred", "the context is being worked on already")
-        if why := unsupported(conversation, need.route):
-            return Result("none", "unsupported", why)
+            return Result("none", "deferred", BUSY)
+        way = ways(conversation, need.route)
+        if not (way.text or (way.native and not prune)):
+            return Result("none", "unsupported", way.why)
         self._breaker = Breaker()
         step = Pass(conversation, self._ports, need, cause, hard=False, goal=0)
         async with self._running(step):
@@ -179,8 +191,19 @@ class WindowManager:
                 await step.trim(prune_room(conversation, step.before.used, keep or PRUNE_KEEP))
                 if step.status == "unchanged":
                     step.line = step.line or "there is nothing to leave out: the newest messages stay"
+            elif way.native:
+                await NativeStep(step, keep or keep_recent(need.budget.window, KEEP_RECENT), focus).run()
             else:
                 await self._summarise(step, keep or keep_recent(need.budget.window, KEEP_RECENT), focus)
+            return await step.end()
+
+    async def by_hand(self, need: Need, work: Callable[[Pass], Awaitable[None]], cause: Cause = "manual") -> Result:
+        """Do one of `context.hands` things."""
+        if self._busy.locked():
+            return Result("none", "deferred", BUSY)
+        step = Pass(self._conversation(), self._ports, need, cause, hard=False, goal=0)
+        async with self._running(step):
+            await work(step)
             return await step.end()
 
     async def make_room(self, need: Need) -> Result:
@@ -188,7 +211,7 @@ class WindowManager:
         part, and results shrink where that is not enough.
         """
         conversation = self._conversation()
-        if why := unsupported(conversation, need.route):
+        if why := ways(conversation, need.route).why:
             return Result("none", "unsupported", why)
         step = Pass(conversation, self._ports, need, "model_switch", hard=False, goal=need.budget.critical)
         async with self._running(step):
@@ -200,8 +223,6 @@ class WindowManager:
     async def undo(self, need: Need) -> Result:
         """Take back the newest cause's operations; refused, with the figures, where the rest would not fit."""
         conversation = self._conversation()
-        if has_native(conversation.items):
-            return Result("none", "unsupported", NATIVE_STANDS)
         numbers = conversation.view.undoable
         if not numbers:
             return Result("none", "unchanged", "there is nothing to undo: the context was not changed")
@@ -211,8 +232,6 @@ class WindowManager:
     async def redo(self, need: Need) -> Result:
         """Make what the last undo took back hold again."""
         conversation = self._conversation()
-        if has_native(conversation.items):
-            return Result("none", "unsupported", NATIVE_STANDS)
         if not conversation.view.undone:
             return Result("none", "unchanged", "there is nothing to redo")
         numbers = conversation.view.undone[-1]
@@ -222,7 +241,7 @@ class WindowManager:
     async def _go_to(self, need: Need, version: Version, candidate: Candidate) -> Result:
         conversation = self._conversation()
         if self._busy.locked():
-            return Result("none", "deferred", "the context is being worked on already")
+            return Result("none", "deferred", BUSY)
         step = Pass(conversation, self._ports, need, version.cause, hard=False, goal=0)
         after = step.figures(candidate)
         if after.used > need.budget.prompt:
@@ -261,16 +280,17 @@ class _Running:
             self._busy.release()
 
 
-def unsupported(conversation: Conversation, route: Route) -> str:
-    """Why no text may stand for a part of the conversation on ``route``, as one line; empty where one may."""
-    if has_native(conversation.items):
-        return NATIVE_STANDS
-    if route.contract == "unknown":
-        return (
-            f"it is not known what {route.model} accepts in place of its own history, so nothing is replaced:"
-            " choose a model that is listed, or start a new session"
-        )
-    return ""
+def steps_for(way: Ways, need: Need, pressure: Pressure) -> tuple[str, ...]:
+    """The steps of the ladder, in order (RUNTIME.md 2.3, 3.1)."""
+    if way.mode == "on_demand":
+        return ("native",)
+    if way.mode == "threshold":
+        return THRESHOLD_STEPS if way.native else THRESHOLD_STEPS[1:]
+    return _text_steps(need)[pressure]
+
+
+def _text_steps(need: Need) -> dict[Pressure, tuple[str, ...]]:
+    return BOUND_STEPS if need.route.thinking_bound else STEPS
 
 
 def prune_room(conversation: Conversation, used: int, keep: int) -> int:

@@ -34,6 +34,23 @@ class ResultBounds(msgspec.Struct, frozen=True):
     most: int = MAX_RESULT_TOKENS
 
 
+class Retention(msgspec.Struct, frozen=True):
+    """How long stored results stay, seconds, once nothing refers to them, and what they may take together, bytes; 0 is
+    no such bound. ``receipts_s`` is how long an untouched result stays after it was last stored.
+    """
+
+    results_s: float = 4.0 * 3_600
+    quota: int = 1_000_000_000
+    receipts_s: float = 30.0 * 86_400
+
+
+class DreamRules(msgspec.Struct, frozen=True):
+    """Whether a session dreams by itself, and the share of its cost budget that dreams may spend together."""
+
+    enabled: bool = False
+    share: float = 0.05
+
+
 class RunOptions(msgspec.Struct, frozen=True):
     """What a run is started with: travels in its first command and is kept with the session."""
 

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 Role: TypeAlias = Literal["user", "assistant", "tool"]
-Origin: TypeAlias = Literal["user_input", "resume", "runtime", "summary", "agent", "tool", "import"]
+Origin: TypeAlias = Literal["user_input", "resume", "runtime", "note", "summary", "agent", "tool", "import"]
 """``runtime`` is a message that the program wrote, not the person; ``summary`` one that stands for earlier ones."""
 
 
@@ -116,9 +116,12 @@ def user_text(text: str, origin: Origin = "user_input") -> Message:
     return Message("user", (TextBlock(text),), origin)
 
 
-def tool_text(call: ToolCallBlock, text: str, *, is_error: bool = False) -> Message:
+def tool_text(
+    call: ToolCallBlock, text: str, *, is_error: bool = False, images: tuple[ImageBlock, ...] = ()
+) -> Message:
     """The result message of ``call``; an empty text becomes ``(no output)`` since providers refuse empty results."""
-    block = ToolResultBlock(call.call_id, call.name, (TextBlock(text if text.strip() else "(no output)"),), is_error)
+    said = TextBlock(text if text.strip() else "(no output)")
+    block = ToolResultBlock(call.call_id, call.name, (said, *images), is_error)
     return Message("tool", (block,), "tool")
 
 

@@ -16,13 +16,16 @@ def is_native(block: Block) -> bool:
 
 def succeeded(block: Block) -> bool:
     """Whether ``block`` is a provider's compaction that has a text: one that failed has none."""
-    if not isinstance(block, OpaqueBlock) or not is_native(block):
-        return False
+    return isinstance(block, OpaqueBlock) and is_native(block) and bool(content_of(block.raw))
+
+
+def content_of(raw: str) -> str:
+    """The readable text of a compaction, whose JSON text is ``raw``; empty where it has none."""
     try:
-        content = msgspec.json.decode(block.raw).get("content")
+        content = msgspec.json.decode(raw).get("content")
     except (msgspec.DecodeError, AttributeError):
-        return False
-    return isinstance(content, str) and bool(content)
+        return ""
+    return content if isinstance(content, str) else ""
 
 
 def compacts(message: Message) -> bool:

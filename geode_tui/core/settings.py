@@ -12,7 +12,16 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
-from geode_tui.core.limits import MAX_RESULT_TOKENS, OFFLOAD_THRESHOLD, Approve, Limits, OnLimit, ResultBounds
+from geode_tui.core.limits import (
+    MAX_RESULT_TOKENS,
+    OFFLOAD_THRESHOLD,
+    Approve,
+    DreamRules,
+    Limits,
+    OnLimit,
+    ResultBounds,
+    Retention,
+)
 
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 Amount: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
@@ -41,9 +50,22 @@ class ToolSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OffloadSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Results that are put into files: those above ``threshold`` tokens; 0 is none (RUNTIME.md 4.1)."""
+    """Results that are put into files: those above ``threshold`` tokens; 0 is none (RUNTIME.md 4.1). Files that nothing
+    refers to any more stay ``ttl_hours``, the untouched results ``receipt_days``; all files of results may take
+    ``quota_mb`` megabytes together. 0 is no such bound.
+    """
 
     threshold: Count = OFFLOAD_THRESHOLD
+    ttl_hours: Amount = 4.0
+    quota_mb: Count = 1_000
+    receipt_days: Amount = 30.0
+
+
+class DreamSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Whether a dream is written after each turn, and the share of the cost budget that dreams may spend together."""
+
+    enabled: bool = True
+    share: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.05
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -79,6 +101,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     limits: LimitSettings = LimitSettings()
     tools: ToolSettings = ToolSettings()
     tool_offload: OffloadSettings = OffloadSettings()
+    dreams: DreamSettings = DreamSettings()
+    mcp: dict[str, Any] = {}
+    """MCP servers by name, a table each; see `core.servers.declared`. A bad one costs that server alone."""
 
     def run_limits(self) -> Limits:
         """The limits as a run takes them."""
@@ -90,12 +115,27 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """What one tool result may take."""
         return ResultBounds(self.tool_offload.threshold, self.max_tool_result_tokens)
 
+    def dream_rules(self) -> DreamRules:
+        """How a run dreams."""
+        return DreamRules(self.dreams.enabled, self.dreams.share)
 
-ALIASES = {"tool_offload_threshold": "tool_offload.threshold"}
+    def retention(self) -> Retention:
+        """How long results stay in files."""
+        kept = self.tool_offload
+        return Retention(kept.ttl_hours * 3_600, kept.quota_mb * 1_000_000, kept.receipt_days * 86_400)
+
+
+ALIASES = {
+    "tool_offload_threshold": "tool_offload.threshold",
+    "tool_offload_ttl_hours": "tool_offload.ttl_hours",
+}
 """Other names of settings (RUNTIME.md 4.1)."""
 
-GUARDED = ("approve", "tools", "limits", "context_window", "local_url")
+GUARDED = ("approve", "tools", "limits", "context_window", "local_url", "mcp", "dreams")
 """Settings that a project's file may only use in a trusted folder."""
+
+NAMED = frozenset({"mcp"})
+"""Tables whose keys are names that a person chose: whole entries of a later layer replace those of an earlier one."""
 
 PERSONAL = ("codex_login",)
 """Settings that no project's file can use, trusted or not: they give leave to read what is the person's own."""
@@ -112,12 +152,13 @@ ENVIRONMENT = {
     "GEODE_MOTION": "motion",
     "GEODE_BELL": "bell",
     "GEODE_NOTIFY": "notify",
+    "GEODE_DREAMS": "dreams.enabled",
     "GEODE_CONTEXT_WINDOW": "context_window",
     "GEODE_SESSION_TIME_BUDGET_S": "limits.session_s",
 }
 
 
-_SWITCHES = frozenset({"ascii", "motion", "bell", "notify"})
+_SWITCHES = frozenset({"ascii", "motion", "bell", "notify", "dreams.enabled"})
 
 
 class Layer(msgspec.Struct, frozen=True):
@@ -138,10 +179,10 @@ class Resolved(msgspec.Struct, frozen=True):
 
 
 def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested tables as dotted keys."""
+    """Nested tables as dotted keys; tables whose keys are names of the person's own stay as they are."""
     flat: dict[str, Any] = {}
     for key, value in values.items():
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and f"{prefix}{key}" not in NAMED:
             flat.update(flatten(value, f"{prefix}{key}."))
         else:
             flat[f"{prefix}{key}"] = value
@@ -176,7 +217,7 @@ def resolve(layers: tuple[Layer, ...], *, untrusted: str = "", project: str = ""
                 ignored.append(f"{key} in {layer.name} is ignored: it counts only in your own settings")
                 continue
             _check(layer.name, key, value)
-            merged[key] = value
+            merged[key] = {**merged.get(key, {}), **value} if key in NAMED else value
             origins[key] = layer.name
     return Resolved(_convert("the settings", _nest(merged)), origins, tuple(ignored), waits)
 

@@ -26,12 +26,16 @@ Cause: TypeAlias = Literal[
     "pin",
     "undo",
     "redo",
+    "provider",
 ]
-"""``arrival`` is a result that was too large the moment it came; the others are RUNTIME.md 2.5's triggers, or the
-person."""
+"""``arrival`` is a result that was too large the moment it came, ``provider`` what a provider did by itself in its
+answer; the others are RUNTIME.md 2.5's triggers, or the person."""
 UNDOABLE: frozenset[Cause] = frozenset(
-    {"warning", "critical", "ceiling", "provider_overflow", "recovery", "model_switch", "manual", "tool", "max_turns"}
-)
+    {
+        "warning", "critical", "ceiling", "provider_overflow", "recovery", "model_switch", "manual", "tool",
+        "max_turns", "provider",
+    }
+)  # fmt: skip
 """What a plain undo takes back. A result that arrived too large stays in its file."""
 
 
@@ -108,6 +112,31 @@ class MaxTurns(msgspec.Struct, frozen=True, tag_field="op", tag="max_turns", omi
     kept: tuple[int, ...] = ()
 
 
+class Native(msgspec.Struct, frozen=True, tag_field="op", tag="native", omit_defaults=True):
+    """A block that ``provider`` wrote when it was asked to stands for the messages ``first`` to ``upto``, but for those
+    in ``kept``. ``raw`` is its JSON text, byte for byte as it came.
+
+    ``seamless``: what is sent after it follows directly on what it stands for, as it was, so that signed thinking in it
+    still holds (RUNTIME.md 3.1).
+    """
+
+    first: int
+    upto: int
+    raw: str
+    provider: str
+    artifact_id: str = ""
+    kept: tuple[int, ...] = ()
+    seamless: bool = False
+
+
+class Replay(msgspec.Struct, frozen=True, tag_field="op", tag="replay"):
+    """The provider compacted by itself in its answer ``seq``: the block in it stands for everything before it. Where
+    this is taken back the block is not sent any more.
+    """
+
+    seq: int
+
+
 class Pin(msgspec.Struct, frozen=True, tag_field="op", tag="pin"):
     """No automatic step may touch these messages."""
 
@@ -120,7 +149,7 @@ class Unpin(msgspec.Struct, frozen=True, tag_field="op", tag="unpin"):
     seqs: tuple[int, ...]
 
 
-Operation: TypeAlias = Mask | Shrink | Offload | Summarise | Trim | Clear | MaxTurns | Pin | Unpin
+Operation: TypeAlias = Mask | Shrink | Offload | Summarise | Trim | Clear | MaxTurns | Native | Replay | Pin | Unpin
 
 
 class Version(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):

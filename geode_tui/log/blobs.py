@@ -9,17 +9,10 @@ from pathlib import Path
 
 import msgspec
 
+from geode_tui.core.events import BlobRef
 from geode_tui.log.store import INLINE_LIMIT, StoreError, private_folder, write_private
 
 _NAME = re.compile(r"[0-9a-f]{64}")
-
-
-class BlobRef(msgspec.Struct, frozen=True):
-    """What stands in a row for a body in a file. ``bytes`` is its size, ``path`` is relative to ``.geode``."""
-
-    sha256: str
-    bytes: int
-    path: str
 
 
 class _Stub(msgspec.Struct, frozen=True):

@@ -20,6 +20,8 @@ SLICES = 25
 """Slices of one call: with a filter that little passes, it comes back before it has found a page."""
 PAGE = 400
 """Rows of a page."""
+ROUNDS_MOST = 4_000
+"""Events that are read of some rounds: a few dozen rounds have about 1,000."""
 _COLUMNS = "id, ts, turn, round, event, payload"
 
 
@@ -116,6 +118,41 @@ def names(db: apsw.Connection, number: int) -> Counter[str]:
         counts.update(dict(fetch(db, sql, (number, after, after + SLICE))))
         after += SLICE
     return counts
+
+
+def of_rounds(
+    db: apsw.Connection, number: int, names: frozenset[str], since: tuple[int, int], until: tuple[int, int] | None
+) -> list[EventRow]:
+    """The events of session ``number`` called one of ``names`` in the rounds from ``since`` to ``until`` (turn, round),
+    both included, oldest first; None: to the end. Of many the first about `ROUNDS_MOST`. Raises `StoreError`.
+    """
+    last = _edge(db, "max", number)
+    low = _first_at(db, number, since, last)
+    high = last if until is None else _first_at(db, number, (until[0], until[1] + 1), last) - 1
+    condition, values = _where(EventQuery(only=names))
+    sql = f"SELECT {_COLUMNS} FROM events WHERE session=? AND id>=? AND id<=?{condition} ORDER BY id"
+    found: list[EventRow] = []
+    while low <= high and len(found) < ROUNDS_MOST:
+        end = min(high, low + SLICE - 1)
+        found += (EventRow(*r) for r in fetch(db, sql, (number, low, end, *values)))
+        low = end + 1
+    return found
+
+
+def _first_at(db: apsw.Connection, number: int, at: tuple[int, int], last: int) -> int:
+    """The id of the first event of round ``at`` or a later one; one after ``last`` where there is none. Rounds only go
+    on, so it is searched for by halves.
+    """
+    low, high = _edge(db, "min", number), last + 1
+    while low < high:
+        middle = (low + high) // 2
+        sql = "SELECT id, turn, round FROM events WHERE session=? AND id>=? ORDER BY id LIMIT 1"
+        found = fetch_one(db, sql, (number, middle))
+        if found is None or (found[1], found[2]) >= at:
+            high = middle
+        else:
+            low = int(found[0]) + 1
+    return low
 
 
 def _edge(db: apsw.Connection, which: str, number: int) -> int:

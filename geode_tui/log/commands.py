@@ -13,7 +13,13 @@ from geode_tui.core.text import scrub
 from geode_tui.log.rows import PendingCommand
 from geode_tui.log.store import fetch
 
-IDEMPOTENT = frozenset({"interrupt", "budget", "resume", "retry", "model", "compact", "undo", "redo", "fork"})
+IDEMPOTENT = frozenset(
+    {
+        "interrupt", "budget", "resume", "retry", "model", "fork", "mcp",
+        "compact", "mask", "offload", "pin", "unpin", "keep", "undo", "redo", "recall", "pin_ref",
+        "dream", "forget", "approve",
+    }
+)  # fmt: skip
 """Kinds that a worker may take up again after the one that claimed them died."""
 
 
@@ -75,6 +81,54 @@ class Compact(msgspec.Struct, frozen=True, tag_field="kind", tag="compact"):
     prune: bool = False
 
 
+class Mask(msgspec.Struct, frozen=True, tag_field="kind", tag="mask"):
+    """Results give way to markers that name their files: those in the messages ``seqs``, or all that are stale."""
+
+    seqs: tuple[int, ...] = ()
+
+
+class Offload(msgspec.Struct, frozen=True, tag_field="kind", tag="offload"):
+    """The results in the messages ``seqs`` go into files of their own; what they say in short stays."""
+
+    seqs: tuple[int, ...]
+
+
+class Pin(msgspec.Struct, frozen=True, tag_field="kind", tag="pin"):
+    """No automatic step may touch the messages ``seqs``."""
+
+    seqs: tuple[int, ...]
+
+
+class Unpin(msgspec.Struct, frozen=True, tag_field="kind", tag="unpin"):
+    """They may be touched again."""
+
+    seqs: tuple[int, ...]
+
+
+class Keep(msgspec.Struct, frozen=True, tag_field="kind", tag="keep"):
+    """Tell the model again, in a pinned note, what the summary of view version ``version`` lost as item ``index``."""
+
+    version: int
+    index: int
+
+
+class Recall(msgspec.Struct, frozen=True, tag_field="kind", tag="recall"):
+    """Tell the model, in a note, what the stored result ``ref_id`` says from character ``offset`` on: ``limit``
+    characters, and never more than a page; 0 is a page.
+    """
+
+    ref_id: str
+    offset: int = 0
+    limit: int = 0
+
+
+class PinRef(msgspec.Struct, frozen=True, tag_field="kind", tag="pin_ref"):
+    """The stored result ``ref_id`` does not expire, or may again."""
+
+    ref_id: str
+    pinned: bool = True
+
+
 class Undo(msgspec.Struct, frozen=True, tag_field="kind", tag="undo"):
     """Take back the last change of what the model is sent."""
 
@@ -93,7 +147,34 @@ class Fork(msgspec.Struct, frozen=True, tag_field="kind", tag="fork"):
     round: int = 0
 
 
-Command: TypeAlias = Submit | Interrupt | Decide | Budget | Resume | Retry | Model | Compact | Undo | Redo | Fork
+class Mcp(msgspec.Struct, frozen=True, tag_field="kind", tag="mcp"):
+    """Connect the MCP server ``restart`` anew; without a name all of them."""
+
+    restart: str = ""
+
+
+class Dream(msgspec.Struct, frozen=True, tag_field="kind", tag="dream"):
+    """Write a dream of what was said since the last one, now."""
+
+
+class ForgetArtifact(msgspec.Struct, frozen=True, tag_field="kind", tag="forget"):
+    """Delete the text of a dream or of a summary's copy; its row stays and says ``why``."""
+
+    artifact_id: str
+    why: str = ""
+
+
+class ApproveArtifact(msgspec.Struct, frozen=True, tag_field="kind", tag="approve"):
+    """A dream or a summary is right, a person says."""
+
+    artifact_id: str
+
+
+ByHand: TypeAlias = Compact | Mask | Offload | Pin | Unpin | Keep | Undo | Redo | Recall | PinRef
+"""What changes what the model is sent, done at a round's boundary or at rest."""
+Kept: TypeAlias = Dream | ForgetArtifact | ApproveArtifact
+"""What concerns the texts that are kept of a session, done at any time."""
+Command: TypeAlias = Submit | Interrupt | Decide | Budget | Resume | Retry | Model | Fork | Mcp | ByHand | Kept
 
 
 def decode(kind: str, payload: str) -> Command:

@@ -10,15 +10,19 @@ import contextlib
 import errno
 import hashlib
 import os
+import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, Self, TypeAlias
 
 import msgspec
 
+from geode_tui.core.events import BlobRef
 from geode_tui.core.ids import BadId, check_id
 from geode_tui.core.text import clean_line
+from geode_tui.log import pieces, receipts
 from geode_tui.log.store import StoreError, private_folder, write_private
 
 FOLDER = "tool-offload"
@@ -28,6 +32,11 @@ _HEAD_BYTES = 4_096
 """Holds everything but the result, as it is written here."""
 _RESULT_KEY = b',"result":'
 """Never within a JSON string, where its quotes would be escaped."""
+_ANY_RESULT_KEY = re.compile(rb'"result"\s*:\s*')
+SET_ASIDE = ".damaged"
+"""What a file's name ends with once it turned out to be none of these."""
+EXTRAPOLATED_BYTES = 4_000_000
+"""Bytes of a result's text from which its tokens are those of a sample, extrapolated (RUNTIME.md 4.1)."""
 _NO_LINKS = os.O_RDONLY | os.O_NOFOLLOW
 _DIGEST_SHOWN = 12
 
@@ -47,8 +56,10 @@ class OffloadDamaged(StoreError):
 class Offloaded(msgspec.Struct, frozen=True):
     """What is known of a stored result.
 
-    ``original_tokens`` is its size as the gauge counts, ``bytes`` that of its UTF-8 text; ``call_seq`` is the message
-    that made the call. Another program's files have only ``ref_id`` and ``offloaded_at`` (epoch seconds).
+    ``original_tokens`` is its size as the gauge counts, ``bytes`` that of its UTF-8 text and ``sha256`` its hash;
+    ``call_seq`` is the message that made the call, ``receipt`` the hash of the untouched bytes where they are others
+    than the text's. One that is ``pinned`` does not expire. Another program's files have only ``ref_id`` and
+    ``offloaded_at`` (epoch seconds).
     """
 
     ref_id: str
@@ -60,6 +71,16 @@ class Offloaded(msgspec.Struct, frozen=True):
     call_seq: int = 0
     bytes: int = 0
     pinned: bool = False
+    receipt: str = ""
+
+    @property
+    def extrapolated(self) -> bool:
+        """Whether ``original_tokens`` was counted on a sample."""
+        return self.bytes > EXTRAPOLATED_BYTES
+
+
+Result: TypeAlias = str | BlobRef
+"""A result that is to be stored: its text, or the receipt of its bytes."""
 
 
 class Stored(Offloaded, frozen=True, kw_only=True):
@@ -100,7 +121,7 @@ def keep(
     geode: Path,
     session_id: str,
     call_id: str,
-    result: str,
+    result: Result,
     *,
     tool_name: str = "",
     tokens: int = 0,
@@ -108,39 +129,61 @@ def keep(
     call_seq: int = 0,
     now: float,
 ) -> Offloaded:
-    """Store ``result``, once: the same result of the same call is found again.
+    """Store ``result``, once: the same result of the same call is found again. Of a receipt the bytes that are not
+    UTF-8 are replaced.
 
     What stands under a reference never changes. Another result of a call of the same id gets a reference of its own.
     The file is durable before this returns. Raises `OffloadFailed`; `BadId` for a session that may not name a folder.
     """
-    data = result.encode()
-    digest = hashlib.sha256(data).hexdigest()
-    about = Offloaded(
-        ref_id=ref_of(call_id),
-        offloaded_at=now,
-        tool_name=clean_line(tool_name, 60),
-        original_tokens=tokens,
-        sha256=digest,
-        turn_id=turn_id,
-        call_seq=call_seq,
-        bytes=len(data),
-    )
     try:
         folder = _own_folder(geode, session_id)
+        digest, size = _measured(geode, result)
+        about = Offloaded(
+            ref_id=ref_of(call_id),
+            offloaded_at=now,
+            tool_name=clean_line(tool_name, 60),
+            original_tokens=tokens,
+            sha256=digest,
+            turn_id=turn_id,
+            call_seq=call_seq,
+            bytes=size,
+            receipt=result.sha256 if isinstance(result, BlobRef) and result.sha256 != digest else "",
+        )
         for ref_id in (about.ref_id, f"{about.ref_id[:100]}.{digest[:_DIGEST_SHOWN]}"):
             about = msgspec.structs.replace(about, ref_id=ref_id)
             if not os.path.lexists(folder / f"{ref_id}.json"):
                 break
             if (same := _same(geode, session_id, about)) is not None:
                 return same
-        write_private(folder / f"{about.ref_id}.json", _ENCODER.encode(_with(about, result)))
+        with contextlib.closing(_pieces_of(geode, result)) as text:
+            body = pieces.into_json(text)
+            write_private(folder / f"{about.ref_id}.json", chain([_head(about), b'"'], body, [b'"}']))
     except (OSError, StoreError) as error:
         raise OffloadFailed(f"not stored: {_reason(error)}") from error
     return about
 
 
-def _with(about: Offloaded, result: str) -> Stored:
-    return Stored(**msgspec.structs.asdict(about), result=result)
+def _head(about: Offloaded) -> bytes:
+    """A file up to its result."""
+    return _ENCODER.encode(about)[:-1] + _RESULT_KEY
+
+
+def _pieces_of(geode: Path, result: Result) -> Generator[str]:
+    if isinstance(result, str):
+        yield from pieces.of_text(result)
+    else:
+        with receipts.opened(geode, result.sha256) as file:
+            yield from pieces.of_bytes(file)
+
+
+def _measured(geode: Path, result: Result) -> tuple[str, int]:
+    """Hash and size of a result's UTF-8 text."""
+    digest, size = hashlib.sha256(), 0
+    for piece in _pieces_of(geode, result):
+        data = piece.encode()
+        digest.update(data)
+        size += len(data)
+    return digest.hexdigest(), size
 
 
 def _reason(error: BaseException | None) -> str:
@@ -163,14 +206,117 @@ def _own_folder(geode: Path, session_id: str) -> Path:
 def _same(geode: Path, session_id: str, about: Offloaded) -> Offloaded | None:
     """What is stored under the reference of ``about``, where it is the same."""
     try:
-        stored = _load(geode, session_id, about.ref_id)
+        with _reading(geode, session_id, about.ref_id) as stored:
+            if stored.about.sha256 != about.sha256:
+                return None
+            for _ in stored.pieces():
+                pass
+            return stored.about
     except (OffloadUnknown, OffloadDamaged):
         return None
-    return _about(stored) if stored.sha256 == about.sha256 else None
 
 
-def _about(stored: Stored) -> Offloaded:
-    return Offloaded(**{name: getattr(stored, name) for name in Offloaded.__struct_fields__})
+class Reading:
+    """A stored result that is being read: what is known of it, and its text piece by piece. Close it."""
+
+    def __init__(self, file: BinaryIO, about: Offloaded, start: int, *, last: bool) -> None:
+        self.about = about
+        self._file = file
+        self._start = start
+        self._last = last
+        """Whether the result is the file's last key, as it is written here."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def pieces(self) -> Iterator[str]:
+        """The whole text. Raises `OffloadDamaged`, at its end where it turns out not to be what was stored."""
+        digest = hashlib.sha256()
+        try:
+            for piece in self._text():
+                digest.update(piece.encode())
+                yield piece
+        except (ValueError, msgspec.DecodeError, RecursionError, OSError) as error:
+            raise OffloadDamaged(f"the stored result {self.about.ref_id} is damaged") from error
+        if self.about.sha256 and digest.hexdigest() != self.about.sha256:
+            raise OffloadDamaged(f"the stored result {self.about.ref_id} was changed")
+
+    def _text(self) -> Iterator[str]:
+        self._file.seek(self._start)
+        if self._file.read(1) != b'"':
+            yield from pieces.of_text(self._whole().text)
+            return
+        string = pieces.JsonString(self._file)
+        yield from string.pieces()
+        if self._last and string.rest.strip() != b"}":
+            raise ValueError("the file does not end with its result")
+
+    def _whole(self) -> Stored:
+        self._file.seek(0)
+        return _DECODER.decode(self._file.read())
+
+    def with_head(self, about: Offloaded) -> Iterator[bytes]:
+        """The file as it is, with another head."""
+        if not self._last:
+            yield _ENCODER.encode(Stored(**msgspec.structs.asdict(about), result=self._whole().result))
+            return
+        yield _head(about)
+        self._file.seek(self._start)
+        while block := self._file.read(pieces.PIECE):
+            yield block
+
+
+def reading(geode: Path, session_id: str, ref_id: str) -> Reading:
+    """Begin to read a stored result; a large one is never whole in memory. Raises as `load`."""
+    try:
+        return _reading(geode, session_id, ref_id)
+    except OffloadUnknown as error:
+        raise OffloadUnknown(f"{error}; {_known(geode, session_id)}") from error
+
+
+def _reading(geode: Path, session_id: str, ref_id: str) -> Reading:
+    file = _opened(geode, session_id, ref_id)
+    try:
+        head = file.read(_HEAD_BYTES)
+        key = head.find(_RESULT_KEY)
+        about = _decoded(head[:key] + b"}") if key >= 0 else None
+        start, last = key + len(_RESULT_KEY), about is not None
+        if about is None:
+            found = _ANY_RESULT_KEY.search(head)
+            file.seek(0)
+            about = _decoded(file.read()) if found is not None else None
+            start = found.end() if found is not None else 0
+        if about is None:
+            raise OffloadDamaged(f"the stored result {ref_id} is damaged")
+        if about.ref_id != ref_id:
+            raise OffloadUnknown(_unknown(ref_id))
+    except BaseException:
+        file.close()
+        raise
+    return Reading(file, about, start, last=last)
+
+
+def pin(geode: Path, session_id: str, ref_id: str, *, pinned: bool) -> Offloaded:
+    """Let a stored result expire, or not. Raises as `load`, and `OffloadFailed`."""
+    with reading(geode, session_id, ref_id) as stored:
+        about = msgspec.structs.replace(stored.about, pinned=pinned)
+        if about == stored.about:
+            return about
+        try:
+            path = _own_folder(geode, session_id) / f"{ref_id}.json"
+            times = path.stat(follow_symlinks=False)
+            write_private(path, stored.with_head(about))
+            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+        except (OSError, StoreError) as error:
+            raise OffloadFailed(f"not stored: {_reason(error)}") from error
+    return about
 
 
 def load(geode: Path, session_id: str, ref_id: str) -> Stored:
@@ -184,24 +330,31 @@ def load(geode: Path, session_id: str, ref_id: str) -> Stored:
 
 
 def _load(geode: Path, session_id: str, ref_id: str) -> Stored:
-    unknown = f"there is no stored result {clean_line(ref_id, 60)!r} in this session"
     try:
-        check_id(ref_id)
-        with _folder(geode, session_id) as folder:
-            data = _read(folder, f"{ref_id}.json")
-    except (BadId, FileNotFoundError, NotADirectoryError) as error:
-        raise OffloadUnknown(unknown) from error
-    except OSError as error:
-        raise OffloadDamaged(f"the stored result {ref_id} cannot be read ({error.strerror})") from error
-    try:
-        stored = _DECODER.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        with _opened(geode, session_id, ref_id) as file:
+            stored = _DECODER.decode(file.read())
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
         raise OffloadDamaged(f"the stored result {ref_id} is damaged") from error
     if stored.ref_id != ref_id:
-        raise OffloadUnknown(unknown)
+        raise OffloadUnknown(_unknown(ref_id))
     if stored.sha256 and hashlib.sha256(stored.text.encode()).hexdigest() != stored.sha256:
         raise OffloadDamaged(f"the stored result {ref_id} was changed")
     return stored
+
+
+def _opened(geode: Path, session_id: str, ref_id: str) -> BinaryIO:
+    try:
+        check_id(ref_id)
+        with _folder(geode, session_id) as folder:
+            return _open(folder, f"{ref_id}.json")
+    except (BadId, FileNotFoundError, NotADirectoryError) as error:
+        raise OffloadUnknown(_unknown(ref_id)) from error
+    except OSError as error:
+        raise OffloadDamaged(f"the stored result {ref_id} cannot be read ({error.strerror})") from error
+
+
+def _unknown(ref_id: str) -> str:
+    return f"there is no stored result {clean_line(ref_id, 60)!r} in this session"
 
 
 def _known(geode: Path, session_id: str) -> str:
@@ -267,12 +420,18 @@ def _folder(geode: Path, session_id: str) -> Iterator[int]:
 
 
 def _read(folder: int, name: str, size: int = -1) -> bytes:
-    """The file's first ``size`` bytes, all without one. A link or what is no file raises ``OSError``."""
-    fd = os.open(name, _NO_LINKS | os.O_NONBLOCK, dir_fd=folder)
-    with os.fdopen(fd, "rb") as file:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise OSError(errno.EINVAL, "not a file")
+    """The file's first ``size`` bytes, all without one."""
+    with _open(folder, name) as file:
         return file.read(size)
+
+
+def _open(folder: int, name: str) -> BinaryIO:
+    """The file, for reading. A link or what is no file raises ``OSError``."""
+    file = os.fdopen(os.open(name, _NO_LINKS | os.O_NONBLOCK, dir_fd=folder), "rb")
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "not a file")
+    return file
 
 
 def share(geode: Path, source: str, target: str, ref_ids: Iterable[str]) -> int:

@@ -8,7 +8,7 @@ import functools
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -276,20 +276,27 @@ def private_folder(path: Path) -> None:
         raise StoreError(f"the folder {path} cannot be made ({error.strerror}): check its permissions") from error
 
 
-def write_private(path: Path, data: bytes) -> None:
-    """Write ``data`` atomically with mode 0600: temporary file, fsync, rename, fsync of the folder."""
+def write_private(path: Path, data: bytes | Iterable[bytes]) -> None:
+    """Write ``data``, or its pieces as they come, atomically with mode 0600: temporary file, fsync, rename, fsync of
+    the folder.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     fd = os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     try:
         with os.fdopen(fd, "wb") as file:
-            file.write(data)
+            file.writelines((data,) if isinstance(data, bytes) else data)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    folder = os.open(path.parent, os.O_RDONLY)
+    sync_folder(path.parent)
+
+
+def sync_folder(path: Path) -> None:
+    """Make the names in a folder durable."""
+    folder = os.open(path, os.O_RDONLY)
     try:
         os.fsync(folder)
     finally:

@@ -43,7 +43,7 @@ def keep_artifact(tx: Tx, session_id: str, artifact: Artifact) -> None:
         " metadata, token_count, model, provider, content_hash, created_at, updated_at)"
         " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)"
         " ON CONFLICT(artifact_id) DO UPDATE SET metadata=excluded.metadata, updated_at=excluded.updated_at"
-        " WHERE metadata ->> '$.applied' IS NOT 1",
+        " WHERE metadata ->> '$.applied' IS NOT 1 AND metadata ->> '$.forgotten' IS NULL",
         (
             artifact.artifact_id, session_id, artifact.kind, artifact.source_start_seq, artifact.source_end_seq,
             artifact.content, msgspec.json.encode(artifact.metadata).decode(), artifact.token_count, artifact.model,
@@ -79,16 +79,18 @@ def undecided(db: apsw.Connection, session_id: str) -> list[str]:
     return [found for (found,) in fetch(db, query, (session_id,))]
 
 
-def artifacts(db: apsw.Connection, session_id: str, kind: str = "") -> list[Artifact]:
-    """The session's artifacts, oldest first; of one ``kind`` where it is given."""
+def artifacts(db: apsw.Connection, session_id: str, kind: str = "", newest: int = -1) -> list[Artifact]:
+    """The session's artifacts, oldest first; of one ``kind`` and only the ``newest`` of them where these are given."""
     query = (
         "SELECT artifact_id, kind, content, source_start_seq, source_end_seq, metadata, token_count, model, provider,"
-        " created_at FROM context_artifacts WHERE session_id=? AND (?='' OR kind=?) ORDER BY created_at, rowid"
+        " created_at FROM context_artifacts WHERE session_id=? AND (?='' OR kind=?)"
+        " ORDER BY created_at DESC, rowid DESC LIMIT ?"
     )
-    return [
+    found = [
         Artifact(i, k, c, a, b, msgspec.json.decode(meta), tokens, model, provider, at)
-        for i, k, c, a, b, meta, tokens, model, provider, at in fetch(db, query, (session_id, kind, kind))
+        for i, k, c, a, b, meta, tokens, model, provider, at in fetch(db, query, (session_id, kind, kind, newest))
     ]
+    return found[::-1]
 
 
 def add_version(tx: Tx, version: Version) -> None:

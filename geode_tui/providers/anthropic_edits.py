@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from geode_tui.core.messages import OpaqueBlock
+from geode_tui.core.native import is_native
 from geode_tui.providers.base import Cleared, Edits, Request
 from geode_tui.providers.codec import Wire
 from geode_tui.providers.usage_report import part, tokens
 
-COMPACTION = "compaction"
-"""The type of the block that stands for what came before it."""
 CLEAR, COMPACT = "clear_tool_uses_20250919", "compact_20260112"
-EDITS_BETA, COMPACT_BETA = "context-management-2025-06-27", "compact-2026-01-12"
+EDITS_BETA, COMPACT_BETA, ON_DEMAND_BETA = "context-management-2025-06-27", "compact-2026-01-12", "compact-2026-09-04"
 
 
 def encode_edits(edits: Edits) -> list[Wire]:
@@ -35,18 +33,29 @@ def encode_edits(edits: Edits) -> list[Wire]:
     return listed
 
 
-def betas_for(request: Request) -> tuple[str, ...]:
-    """The beta features without which ``request`` would be refused: for its edits, and for the blocks of earlier
-    compactions.
+def encode_compaction(instructions: str) -> Wire:
+    """The parameter that asks for a compaction and nothing else; ``instructions`` take the place of the vendor's own
+    prompt, blank ones do not.
     """
-    edits = request.edits
-    compacts = edits.compact_at is not None or any(
-        isinstance(block, OpaqueBlock) and block.kind == COMPACTION
-        for message in request.messages
-        for block in message.blocks
-    )
-    edited = edits.clear_at is not None or edits.compact_at is not None
-    return (*((EDITS_BETA,) if edited else ()), *((COMPACT_BETA,) if compacts else ()))
+    return {"type": "summarize", **({"instructions": instructions} if instructions.strip() else {})}
+
+
+def betas_for(request: Request) -> tuple[str, ...]:
+    """The beta features without which ``request`` would be refused: for its edits, for a compaction that it asks for,
+    and for the blocks of earlier ones.
+
+    A block that the vendor wrote when asked is the first of all, in place of what it stands for; one that it wrote by
+    itself stands in the answer it came with. Each kind has a feature of its own.
+    """
+    blocks = [block for message in request.messages for block in message.blocks]
+    first = bool(blocks) and is_native(blocks[0])
+    edits = Edits() if request.compaction is not None else request.edits
+    wanted = {
+        EDITS_BETA: bool(encode_edits(edits)),
+        COMPACT_BETA: edits.compact_at is not None or any(map(is_native, blocks[1:])),
+        ON_DEMAND_BETA: request.compaction is not None or first,
+    }
+    return tuple(beta for beta, needed in wanted.items() if needed)
 
 
 def cleared_in(event: Mapping[str, Any]) -> Cleared | None:

@@ -19,7 +19,7 @@ from geode_tui.core.messages import (
     ToolResultBlock,
 )
 from geode_tui.core.tools import ToolSpec
-from geode_tui.providers.anthropic_edits import encode_edits
+from geode_tui.providers.anthropic_edits import encode_compaction, encode_edits
 from geode_tui.providers.base import Request
 from geode_tui.providers.cache_marks import mark, system_blocks
 from geode_tui.providers.codec import NO_OUTPUT, Wire, arguments_object, in_call_order
@@ -51,6 +51,9 @@ def encode_request(request: Request) -> Wire:
         body["thinking"] = {"type": "disabled"}
     if request.effort is not None:
         body["output_config"] = {"effort": request.effort}
+    if request.compaction is not None:
+        # Beside a compaction the vendor takes no edits; the rest is as in a turn, and so is the prefix in its cache.
+        return {**body, "compaction": encode_compaction(request.compaction)}
     if edits := encode_edits(request.edits):
         body["context_management"] = {"edits": edits}
     if request.compare_with is not None:

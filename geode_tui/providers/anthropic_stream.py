@@ -15,7 +15,7 @@ from geode_tui.core.text import scrub
 from geode_tui.core.usage import Usage
 from geode_tui.providers.anthropic_edits import cleared_in
 from geode_tui.providers.anthropic_request import PROVIDER
-from geode_tui.providers.anthropic_usage import by_iteration, usage_of
+from geode_tui.providers.anthropic_usage import by_iteration, only_compacted, usage_of
 from geode_tui.providers.base import CacheMiss, Cleared, Delta, Finished, Opened, Progress, StreamEvent
 from geode_tui.providers.codec import checked, cut_short, exact, index_in, object_in, text_in
 from geode_tui.providers.errors import MalformedEvent
@@ -142,18 +142,18 @@ class Assembly:
             block for _, block in sorted(self._closed.items(), key=lambda item: item[0]) if block is not None
         )
         usage, extra = by_iteration(self._usage or {})
-        return checked(
-            Finished(
-                blocks,
-                self._stop_reason,
-                usage,
-                self._id,
-                self._model,
-                cache_miss=self._cache_miss,
-                extra_usage=extra,
-                cleared=self._cleared,
-            )
+        answer = Finished(
+            blocks,
+            self._stop_reason,
+            usage,
+            self._id,
+            self._model,
+            cache_miss=self._cache_miss,
+            extra_usage=extra,
+            cleared=self._cleared,
         )
+        # A compaction that came to nothing has no block: it was paid for, and whoever asked reads the reason to stop.
+        return answer if only_compacted(self._usage or {}) else checked(answer)
 
     def _opened(self, message: Mapping[str, Any]) -> Opened:
         self._id, self._model = str(message.get("id") or ""), str(message.get("model") or "")

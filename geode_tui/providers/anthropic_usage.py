@@ -32,19 +32,33 @@ def by_iteration(report: Mapping[str, Any]) -> tuple[Usage, tuple[Usage, ...]]:
     One answer may take several calls at the provider: a loop over its own tools, a compaction. The last ``message``
     iteration is the conversation; a compaction is not even in the report's own sums, and says nothing of its size.
     """
-    reported = report.get("iterations")
-    entries = [entry for entry in reported if isinstance(entry, Mapping)] if isinstance(reported, list) else []
+    entries = _iterations(report)
+    if only_compacted(report):
+        return Usage(), tuple(usage_of(entry) for entry in entries)
     messages = [i for i, entry in enumerate(entries) if entry.get("type") == "message"]
-    compacted = any(entry.get("type") == "compaction" for entry in entries)
     if not messages:
-        # The answer is a compaction and nothing else: nothing was read that has the size of the conversation.
-        return Usage() if compacted else usage_of(report), tuple(usage_of(entry) for entry in entries)
+        return usage_of(report), tuple(usage_of(entry) for entry in entries)
     others = tuple(usage_of(entry) for i, entry in enumerate(entries) if i != messages[-1])
     last = entries[messages[-1]]
     if len(messages) > 1:
         return usage_of(last), others
-    if compacted:
+    if any(map(_compacts, entries)):
         # The report began with the prompt as it was before, and a figure of it that is zero now still stands there.
         return usage_of({"output_tokens_details": report.get("output_tokens_details"), **last}), others
     # With one call of its kind the report's own sums are that call's, and say more than its entry does.
     return usage_of(report), others
+
+
+def only_compacted(report: Mapping[str, Any]) -> bool:
+    """Whether the answer is a compaction, or none came of it: nothing was read that has the conversation's size."""
+    entries = _iterations(report)
+    return any(map(_compacts, entries)) and not any(entry.get("type") == "message" for entry in entries)
+
+
+def _iterations(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    reported = report.get("iterations")
+    return [entry for entry in reported if isinstance(entry, Mapping)] if isinstance(reported, list) else []
+
+
+def _compacts(iteration: Mapping[str, Any]) -> bool:
+    return iteration.get("type") == "compaction"

@@ -64,6 +64,11 @@ class Request(msgspec.Struct, frozen=True):
     compare_with: str | None = None
     """Asks why the cache missed: the response id to compare with, empty for a first request; None does not ask."""
     edits: Edits = Edits()
+    compaction: str | None = None
+    """Asks for a compaction of the messages and nothing else: how it is to be written, empty for the provider's own
+    way. None is an ordinary request. The answer is one block and stops for ``compaction``; where no summary came of it
+    there is no block, and it stops for the reason why. Either way the call is in ``extra_usage`` alone.
+    """
     purpose: Purpose = "turn"
 
 

@@ -55,6 +55,12 @@ _KIND_OF_CODE = {
     **dict.fromkeys(_OVERFLOW_CODES, ErrorKind.CONTEXT_OVERFLOW),
     "compaction_signature_invalid": ErrorKind.HISTORY_INVALID,
     "compaction_content_mismatch": ErrorKind.HISTORY_INVALID,
+    "compaction_tool_changes_mismatch": ErrorKind.HISTORY_INVALID,
+    "compaction_block_misplaced": ErrorKind.HISTORY_INVALID,
+    "compaction_block_ambiguous": ErrorKind.HISTORY_INVALID,
+    "compaction_incomplete_turn": ErrorKind.BAD_REQUEST,
+    "compaction_nothing_to_summarize": ErrorKind.BAD_REQUEST,
+    "compaction_too_many_tool_references": ErrorKind.BAD_REQUEST,
     "invalid_encrypted_content": ErrorKind.HISTORY_INVALID,
     "1110": ErrorKind.AUTH,
     "1111": ErrorKind.AUTH,
@@ -114,7 +120,8 @@ _HISTORY_PHRASE = re.compile(
     r"|must be a response to a prece\w+ message with 'tool_calls'"
     r"|duplicate (?:item|function_call(?:_output)?) found|duplicate value for 'tool_call_id'"
     r"|was provided without its required|is missing its reasoning|items are not persisted when"
-    r"|encrypted content .*could not be verified",
+    r"|encrypted content .*could not be verified"
+    r"|`compaction` blocks? (?:require|with `content` requires|with a `signature` requires)",
     re.IGNORECASE,
 )
 _DEPTH = 8

@@ -56,6 +56,7 @@ class Route(msgspec.Struct, frozen=True):
     default_effort: str = ""
     explains_cache: bool = False
     threshold_compaction: bool = False
+    compacts_on_demand: bool = False
     clears_results: bool = False
     thinking_bound: bool = False
     listed: bool = True
@@ -92,6 +93,7 @@ class _Facts(msgspec.Struct, frozen=True, kw_only=True):
     default_effort: str = ""
     explains_cache: bool = False
     threshold_compaction: bool = False
+    compacts_on_demand: bool = False
     clears_results: bool = False
     thinking_bound: bool = False
 
@@ -168,8 +170,8 @@ class Catalog:
         return Route(
             sent, provider, source, family, size, facts.max_output, provenance, facts.input_cap,
             facts.stated_price, facts.sends_output, facts.thinking, facts.thinking_budget, facts.efforts,
-            facts.default_effort, facts.explains_cache, facts.threshold_compaction, facts.clears_results,
-            facts.thinking_bound,
+            facts.default_effort, facts.explains_cache, facts.threshold_compaction, facts.compacts_on_demand,
+            facts.clears_results, facts.thinking_bound,
             listed=(family, provider, source) in self._entries,
         )  # fmt: skip
 

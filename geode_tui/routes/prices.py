@@ -65,6 +65,20 @@ def bill(
     return total, extra
 
 
+def read_micro(route: Route, usage: Usage, ts: float) -> int | None:
+    """Micro-dollars for a million more tokens of a prompt that was sent before, at the tier of a request of that size.
+
+    As read from the cache, or where a provider says nothing of one, as plain input. None without a price.
+    """
+    size = max(1, usage.prompt_tokens)
+    known = usage.cache_read_tokens is not None
+    again = Usage(cache_read_tokens=size) if known else Usage(input_tokens=size)
+    if (stated := route.stated_price) is not None:
+        return micro_usd(Decimal(str(stated.cache_read if known else stated.input)))
+    price = _listed(route, again, ts)
+    return None if price is None else micro_usd(price.total_price * _MILLION / size)
+
+
 def worst_micro(route: Route, prompt_tokens: int, max_output: int, ts: float) -> int | None:
     """The most a request can cost: the whole prompt written to a cache for an hour, the whole output used."""
     if route.stated_price is None and route.provider == "anthropic":

@@ -10,6 +10,7 @@ import msgspec
 from geode_tui.core.limits import Approve
 from geode_tui.core.messages import ToolCallBlock
 from geode_tui.core.tools import Safety
+from geode_tui.runtime.tools.base import Foreign, Tool
 
 HEADLESS_WAIT_S = 120.0
 """Headless with nobody watching, a call that needs an approval is refused after this (PRODUCT.md)."""
@@ -17,13 +18,19 @@ HEADLESS_WAIT_S = 120.0
 Answer: TypeAlias = Literal["allow", "ask", "refuse"]
 
 
-Grant: TypeAlias = Safety | tuple[str, str]
-"""What "always" allows for the rest of a run: every call that reaches as far, or one call with its exact arguments."""
+Grant: TypeAlias = Safety | tuple[str, ...]
+"""What "always" allows for the rest of a run: every call that reaches as far, one call with its exact arguments, or one
+tool of another program as that describes it now."""
 
 
-def grant_of(call: ToolCallBlock, safety: Safety) -> Grant:
-    """What "always" means for ``call``: of a command that very command, since no other is known to be like it."""
-    return (call.name, call.arguments) if safety is Safety.EXECUTE else safety
+def grant_of(call: ToolCallBlock, tool: Tool) -> Grant:
+    """What "always" means for ``call``: of a command that very command, since no other is known to be like it, and of
+    another program's tool that tool, until its description or its schema changes.
+    """
+    if isinstance(tool, Foreign):
+        exact = (call.arguments,) if tool.safety is Safety.EXECUTE else ()
+        return (call.name, tool.fingerprint, *exact)
+    return (call.name, call.arguments) if tool.safety is Safety.EXECUTE else tool.safety
 
 
 def needs(policy: Approve, safety: Safety, *, granted: bool, read_only: bool) -> Answer:

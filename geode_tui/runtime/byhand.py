@@ -1,17 +1,21 @@
-"""What a person asks of the context: compact, undo, redo. Each command gets its outcome with what it changed."""
+"""What a person asks of the context: compact, mask, pin, undo. Each command gets its outcome with what it changed."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 
+from geode_tui.context import hands
 from geode_tui.context.upkeep import Result
+from geode_tui.context.window import MASK_KEEP_ROUNDS
 from geode_tui.core.text import clean_line
 from geode_tui.core.usage import usd
 from geode_tui.core.views import Version
 from geode_tui.log import commands as cmd
 from geode_tui.log.writer import Fenced, Tx
 from geode_tui.runtime.inbox import Waiting
+from geode_tui.runtime.putting_back import put_back
+from geode_tui.runtime.recalling import Refused, pin_ref, recall
 from geode_tui.runtime.request import RequestPath
 from geode_tui.runtime.sending import failed_call
 from geode_tui.runtime.session import Session
@@ -38,12 +42,16 @@ class ByHand:
 
         self._request.ports.settling = settle
         try:
+            if await self._with_a_result(waiting):
+                return
             result = await self._result(waiting.body)
         except asyncio.CancelledError:
             await self._refuse(waiting, "interrupted before it was done: nothing was changed")
             raise
         except Fenced:
             raise
+        except Refused as refused:
+            result = Result("none", "unsupported", str(refused))
         except Exception as error:  # noqa: BLE001 - a defect ends the command, or every worker would take it up again
             _log.exception("the context could not be worked on")
             result = Result("none", "failed", f"internal error: {type(error).__name__}: {clean_line(str(error))}")
@@ -51,6 +59,17 @@ class ByHand:
             self._request.ports.settling = None
         if not result.changed:
             await self._refuse(waiting, result.line or "nothing was changed")
+
+    async def _with_a_result(self, waiting: Waiting) -> bool:
+        """Do what is asked of a stored result; false where something else is asked. Raises `Refused`."""
+        match waiting.body:
+            case cmd.Recall() as wish:
+                await recall(self._session, waiting, wish)
+            case cmd.PinRef() as wish:
+                await pin_ref(self._session, waiting, wish)
+            case _:
+                return False
+        return True
 
     async def _refuse(self, waiting: Waiting, line: str) -> None:
         """Close the command, and a request that it had open."""
@@ -72,6 +91,16 @@ class ByHand:
                 return await window.undo(need)
             case cmd.Redo():
                 return await window.redo(need)
+            case cmd.Mask():
+                return await window.by_hand(need, hands.mask(body.seqs, MASK_KEEP_ROUNDS))
+            case cmd.Offload():
+                return await window.by_hand(need, hands.offload(body.seqs))
+            case cmd.Pin():
+                return await window.by_hand(need, hands.pin(body.seqs), "pin")
+            case cmd.Unpin():
+                return await window.by_hand(need, hands.unpin(body.seqs), "pin")
+            case cmd.Keep():
+                return await put_back(self._session, self._request, body)
             case cmd.Compact():
                 if why := self._unpayable(body):
                     return Result("none", "unsupported", why)

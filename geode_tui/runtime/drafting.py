@@ -54,7 +54,9 @@ class Drafting:
             compare_with=session.cache.compare_with(session.route),
         )
         budget = budget_of(session.route, shaped.reserve)
-        request = msgspec.structs.replace(request, edits=edits_for(session.route, budget, messages))
+        request = msgspec.structs.replace(
+            request, edits=edits_for(session.route, budget, messages, session.conversation.view)
+        )
         prefix = session.prefix
         context = session.meter.figures(session.route, budget, prefix, simulated=session.provider.simulated)
         return Draft(request, self._with_tiers(context), prefix, wrap_up)
@@ -105,7 +107,8 @@ class Drafting:
             meter.retake(request.messages)
         context = meter.figures(session.route, budget, prefix, simulated=session.provider.simulated)
         if request.purpose == "turn":
-            request = msgspec.structs.replace(request, edits=edits_for(session.route, budget, request.messages))
+            edits = edits_for(session.route, budget, request.messages, session.conversation.view)
+            request = msgspec.structs.replace(request, edits=edits)
         return msgspec.structs.replace(draft, request=request, context=self._with_tiers(context), prefix=prefix)
 
     def refreshed(self, draft: Draft) -> Draft:

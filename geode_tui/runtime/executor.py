@@ -106,7 +106,7 @@ class Executor:
         answer = needs(
             session.options.approve,
             tool.safety,
-            granted=grant_of(call, tool.safety) in session.approvals.granted,
+            granted=grant_of(call, tool) in session.approvals.granted,
             read_only=session.options.read_only,
         )
         if answer == "refuse":
@@ -145,7 +145,7 @@ class Executor:
         session = self._session
         why = f"approvals are set to {session.options.approve}"
         rewritten = call.arguments != session.open.calls[call.call_id].arguments
-        question = Question(uuid4().hex[:12], call.call_id, call.name, grant_of(call, tool.safety))
+        question = Question(uuid4().hex[:12], call.call_id, call.name, grant_of(call, tool))
         requested = ToolApprovalRequested(
             approval_id=question.approval_id,
             call_id=call.call_id,

@@ -77,6 +77,12 @@ class Commands:
         """Give a command its outcome and nothing else."""
         await self._session.journal.write(lambda tx: tx.finish(waiting.row, outcome, detail), durable=True)
 
+    async def restart_server(self, waiting: Waiting, body: cmd.Mcp) -> None:
+        """Connect an MCP server anew."""
+        restart = self._session.restart_server
+        problem = restart(body.restart) if restart is not None else "this run has no MCP servers"
+        await self.settle(waiting, "refused" if problem else "done", problem)
+
     async def accept(self, waiting: Waiting, body: cmd.Submit, *, joins: bool) -> None:
         """A person's words become a message, and the command is done, in one transaction."""
         await self._input(waiting, user_text(scrub(body.text)), joins=joins)

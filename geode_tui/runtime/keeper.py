@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import apsw
 
 from geode_tui.context.protect import result_of
 from geode_tui.context.summary_source import Source
-from geode_tui.context.upkeep import CheckpointFailed, Permission, SummaryAnswer
+from geode_tui.context.upkeep import CheckpointFailed, NativeAnswer, Permission, SummaryAnswer
 from geode_tui.context.view import Item
 from geode_tui.core.events import Payload, ToolResultOffloaded
 from geode_tui.core.text import clean_line
@@ -18,6 +18,7 @@ from geode_tui.log import offloads
 from geode_tui.log.store import StoreBusy, StoreError, StoreFull
 from geode_tui.log.views import Artifact, add_version, keep_artifact, mark_applied, mark_not_applied
 from geode_tui.log.writer import Fenced, Tx
+from geode_tui.runtime.auxiliary import Auxiliary
 from geode_tui.runtime.hook_contracts import Correlation
 from geode_tui.runtime.hooks import PostCompact, PreCompact
 from geode_tui.runtime.session import Session
@@ -28,9 +29,9 @@ _log = logging.getLogger(__name__)
 class SessionPorts:
     """See `context.upkeep.Ports`. ``settling`` closes the person's command in the transaction of what it asked for."""
 
-    def __init__(self, session: Session, ask: Callable[[Source, int], Awaitable[SummaryAnswer]]) -> None:
+    def __init__(self, session: Session, auxiliary: Auxiliary) -> None:
         self._session = session
-        self._ask = ask
+        self._auxiliary = auxiliary
         self.session_id = session.id
         self.settling: Callable[[Tx, Version], None] | None = None
 
@@ -61,29 +62,26 @@ class SessionPorts:
         worker's log.
         """
         now = self.now()
-        stored = await self._session.journal.aside(lambda: self._keep(items, now))
+        stored = await self._session.journal.aside(lambda: self._keep(items))
         told = [self._offloaded(item, about) for item, about in stored if about.offloaded_at == now]
         if told:
             await self.tell(*told)
         return {item.seq: about.ref_id for item, about in stored}
 
-    def _keep(self, items: Sequence[Item], now: float) -> list[tuple[Item, offloads.Offloaded]]:
+    def _keep(self, items: Sequence[Item]) -> list[tuple[Item, offloads.Offloaded]]:
         session, stored = self._session, []
         for item in items:
             result = result_of(item)
             if result is None:
                 continue
             try:
-                about = offloads.keep(
-                    session.journal.writer.geode,
-                    session.id,
+                about = session.stored.keep(
                     result.call_id,
-                    result.text,
+                    session.receipts().get(offloads.ref_of(result.call_id), result.text),
                     tool_name=result.name,
                     tokens=session.conversation.size(item.message),
                     turn_id=f"{session.id}:{item.turn}",
                     call_seq=item.seq,
-                    now=now,
                 )
             except StoreError as error:
                 _log.warning("a result could not be stored before it was masked: %s", error)
@@ -145,7 +143,11 @@ class SessionPorts:
 
     async def summarise(self, source: Source, max_tokens: int) -> SummaryAnswer:
         """Ask the session's own route. Raises `SummaryFailed`."""
-        return await self._ask(source, max_tokens)
+        return await self._auxiliary.summarise(source, max_tokens)
+
+    async def compact(self, upto: int, instructions: str) -> NativeAnswer:
+        """Ask the session's own provider. Raises `SummaryFailed`."""
+        return await self._auxiliary.compact(upto, instructions)
 
     @property
     def _correlation(self) -> Correlation:

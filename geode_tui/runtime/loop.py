@@ -44,6 +44,7 @@ class TurnLoop:
 
     async def run(self) -> TurnEnd:
         """The turn's end. Cancelling it is the caller's business."""
+        await self._session.look_for_tools(tell=True)
         await self._assembled()
         try:
             await self._answered_before()
@@ -70,6 +71,7 @@ class TurnLoop:
     async def _round(self) -> None:
         session = self._session
         await self._take_inputs()
+        await session.look_for_tools()
         verdict = guards.at_entry(session.limits, session.clocks())
         if verdict.stop is Ending.COST_BUDGET_EXCEEDED:
             await check_cost(session)

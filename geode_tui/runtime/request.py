@@ -41,7 +41,7 @@ class RequestPath:
         self._sender = Sender(session, redact)
         self._drafting = Drafting(session)
         self._recoveries = 0
-        self.ports = SessionPorts(session, Auxiliary(session, self._drafting, self._sender, redact, dice).summarise)
+        self.ports = SessionPorts(session, Auxiliary(session, self._drafting, self._sender, redact, dice))
         self.window = WindowManager(lambda: session.conversation, self.ports)
 
     async def prepare(self, wrap_up: str) -> Draft:

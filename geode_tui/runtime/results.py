@@ -6,38 +6,43 @@ cannot be stored is cut.
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Callable
+from typing import TypeAlias, TypeVar
 
 import msgspec
 
+from geode_tui.context.changed import view_changed
 from geode_tui.context.offload import (
     EXEMPT,
     LEAST_CHARS,
     RECALL,
     Counter,
     gauge_counter,
+    is_over,
     should_offload,
     stub_text,
     tokens_of,
 )
-from geode_tui.context.projection import project, result_limit
+from geode_tui.context.projection import ends, project, result_limit
 from geode_tui.context.view import Item
-from geode_tui.core.events import ContextFigures, ToolExecEnded, ToolResultOffloaded, ViewChanged
+from geode_tui.core.events import BlobRef, ContextFigures, ToolExecEnded, ToolResultOffloaded, ToolResultRecalled
 from geode_tui.core.messages import Message, ToolCallBlock, tool_text
 from geode_tui.core.text import clean_line, scrub
 from geode_tui.core.tokens import text_tokens
-from geode_tui.core.views import Offload, Stub, Version, counts
-from geode_tui.log import blobs, offloads, views
+from geode_tui.core.views import Offload, Stub, Version
+from geode_tui.log import offloads, views
 from geode_tui.log.rows import ResultMeta
-from geode_tui.log.store import StoreError
+from geode_tui.log.store import INLINE_LIMIT, StoreError
 from geode_tui.log.writer import Tx
 from geode_tui.routes.budget import budget_of
 from geode_tui.routes.shape import MAX_TOKENS, shape
 from geode_tui.runtime.guards import REPEAT_NOTE, REPEAT_STOP, near_limits, repetition
+from geode_tui.runtime.offloading import ResultStore, is_large
 from geode_tui.runtime.session import Session
 from geode_tui.runtime.tools.base import ToolOutcome
 
 Facts: TypeAlias = dict[str, str | int | float | bool]
+T = TypeVar("T")
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -49,6 +54,19 @@ class Ended(msgspec.Struct, frozen=True):
     duration_ms: int = 0
 
 
+class _Raw(msgspec.Struct, frozen=True):
+    """A result as the tool gave it. ``receipt`` is the whole of it where ``text`` is only a part, or is large."""
+
+    text: str
+    receipt: BlobRef | None = None
+    partial: bool = False
+
+    @property
+    def result(self) -> offloads.Result:
+        """What is stored."""
+        return self.receipt if self.partial and self.receipt is not None else self.text
+
+
 class _Form(msgspec.Struct, frozen=True):
     """A result as it goes into the log. ``stored`` is its file and ``stub`` what is sent for it, where it was too
     large; ``not_stored`` is why it has no file although it is.
@@ -57,6 +75,7 @@ class _Form(msgspec.Struct, frozen=True):
     text: str
     tokens: int
     facts: Facts
+    receipt: BlobRef | None = None
     stored: offloads.Offloaded | None = None
     stub: str = ""
     not_stored: str = ""
@@ -89,7 +108,8 @@ class Results:
         """Commit the result of ``call``, which message ``message_seq`` made."""
         session, outcome = self._session, ended.outcome
         notes = self._note(call, ended) + self._limits_note()
-        form = await self._form(call, scrub(outcome.text), notes, message_seq)
+        raw = await self._raw(outcome)
+        form = await self._form(call, raw, notes, message_seq)
         meta = ResultMeta(
             summary=clean_line(outcome.summary, 80),
             duration_ms=ended.duration_ms,
@@ -99,7 +119,8 @@ class Results:
             denied=ended.denied,
             facts={**outcome.facts, **form.facts},
         )
-        entry = _Entry(call, tool_text(call, form.text, is_error=outcome.is_error), meta, form)
+        message = tool_text(call, form.text, is_error=outcome.is_error, images=outcome.images)
+        entry = _Entry(call, message, meta, form)
         session.journal.probe("tool: before row")
         if form.stored is None:
             seq = await session.journal.write(lambda tx: _add(tx, entry))
@@ -112,67 +133,102 @@ class Results:
         return Item(seq, session.journal.turn, session.journal.round, entry.message, meta)
 
     # -- the form -----------------------------------------------------------------------------------------------------
-    async def _form(self, call: ToolCallBlock, raw: str, notes: str, message_seq: int) -> _Form:
+    async def _raw(self, outcome: ToolOutcome) -> _Raw:
+        """The untouched result, with its receipt where it needs one."""
+        text, whole = scrub(outcome.text), outcome.whole
+        if outcome.untouched is not None:
+            return _Raw(text, outcome.untouched)
+        if whole is not None:
+            # What only says that the output is binary is short.
+            return _Raw(text, whole, partial=whole.bytes > INLINE_LIMIT and len(text) > LEAST_CHARS)
+        if is_large(text):
+            return _Raw(text, await self._aside(lambda: self._store.receipt(text)))
+        return _Raw(text)
+
+    async def _form(self, call: ToolCallBlock, raw: _Raw, notes: str, message_seq: int) -> _Form:
         session = self._session
         count = gauge_counter(session.meter, session.route)
         limit = result_limit(session.route.window, session.bounds.most)
         not_stored = ""
         if self._is_offloaded(call, raw, limit, count):
-            tokens = tokens_of(raw, count)
             try:
+                tokens = await self._tokens(raw, count)
                 stored = await self._keep(call, raw, tokens, message_seq)
-            except offloads.OffloadFailed as failed:
+            except (offloads.OffloadFailed, StoreError, OSError) as failed:
                 not_stored = clean_line(str(failed))
             else:
-                stub = stub_text(stored.ref_id, clean_line(call.name, 60), tokens, raw, notes)
-                return _Form(raw + notes, tokens, {"ref": stored.ref_id}, stored, stub)
-        facts: Facts = {}
-        cut = raw if limit is None else project(raw, limit)
-        if cut != raw:
-            facts = self._receipt(raw)
-            if not_stored:
-                facts["not_stored"] = not_stored
-                notes = f"\n[{not_stored}]{notes}"
-        return _Form(cut + notes, text_tokens(cut + notes), facts, not_stored=not_stored)
+                stub = stub_text(stored.ref_id, clean_line(call.name, 60), tokens, raw.text, notes)
+                facts = self._facts(raw.receipt) | {"ref": stored.ref_id}
+                text = ends(raw.text, stored.ref_id) if raw.receipt is not None else raw.text
+                return _Form(text + notes, tokens, facts, raw.receipt, stored, stub)
+        return await self._guarded(call, raw, notes, limit, not_stored)
 
-    def _is_offloaded(self, call: ToolCallBlock, raw: str, limit: int | None, count: Counter) -> bool:
+    async def _guarded(self, call: ToolCallBlock, raw: _Raw, notes: str, limit: int | None, not_stored: str) -> _Form:
+        """The result in the context, cut where it is too large for that."""
+        receipt, facts = raw.receipt, self._facts(raw.receipt)
+        if limit is None or not (raw.partial or is_over(raw.text, limit, text_tokens)):
+            return _Form(raw.text + notes, text_tokens(raw.text + notes), facts, receipt, not_stored=not_stored)
+        if receipt is None:
+            receipt = await self._aside(lambda: self._store.receipt(raw.text))
+            facts = self._facts(receipt)
+        said = ""
+        if not_stored:
+            facts["not_stored"] = not_stored
+            said = f"\n[{not_stored}]"
+        elif receipt is not None and self._recalls_receipts(call):
+            ref = facts["whole"] = offloads.ref_of(call.call_id)
+            said = f'\n[the whole result is kept: {RECALL}(ref_id="{ref}") brings it back, page by page]'
+        text = project(raw.text, limit - text_tokens(said)) + said + notes
+        return _Form(text, text_tokens(text), facts, receipt, not_stored=not_stored)
+
+    def _recalls_receipts(self, call: ToolCallBlock) -> bool:
+        """Whether what is cut can be brought back from its receipt: where nothing is put into files."""
+        session = self._session
+        return not session.bounds.offload and RECALL in session.tools and call.name not in EXEMPT
+
+    def _facts(self, receipt: BlobRef | None) -> Facts:
+        return {} if receipt is None else {"receipt": receipt.path}
+
+    def _is_offloaded(self, call: ToolCallBlock, raw: _Raw, limit: int | None, count: Counter) -> bool:
         """Whether the result is too large to stand in the context, and can be brought back if it does not."""
         session = self._session
         if not session.bounds.offload or RECALL not in session.tools or call.name in EXEMPT:
             return False
-        if len(raw) < LEAST_CHARS:
-            return False
-        if should_offload(raw, session.bounds.offload, count):
+        if raw.partial or (limit is not None and is_over(raw.text, limit, text_tokens)):
             return True
-        return limit is not None and text_tokens(raw) > limit
+        return len(raw.text) >= LEAST_CHARS and should_offload(raw.text, session.bounds.offload, count)
 
-    async def _keep(self, call: ToolCallBlock, raw: str, tokens: int, message_seq: int) -> offloads.Offloaded:
+    async def _tokens(self, raw: _Raw, count: Counter) -> int:
+        """The result's size. Raises `StoreError`, ``OSError``."""
+        if raw.receipt is None or not raw.partial:
+            return tokens_of(raw.text, count)
+        receipt = raw.receipt
+        return await self._aside(lambda: self._store.sampled(receipt, count))
+
+    async def _keep(self, call: ToolCallBlock, raw: _Raw, tokens: int, message_seq: int) -> offloads.Offloaded:
         """Put the result into its file. Raises `OffloadFailed`."""
         session = self._session
-        now, turn_id = session.clock.now(), session.turn_id
+        turn_id = session.turn_id
         session.journal.probe("offload: before file")
-        stored = await session.journal.aside(
-            lambda: offloads.keep(
-                session.journal.writer.geode,
-                session.id,
+        stored = await self._aside(
+            lambda: self._store.keep(
                 call.call_id,
-                raw,
+                raw.result,
                 tool_name=call.name,
                 tokens=tokens,
                 turn_id=turn_id,
                 call_seq=message_seq,
-                now=now,
             )
         )
         session.journal.probe("offload: after file")
         return stored
 
-    def _receipt(self, raw: str) -> Facts:
-        """Where the whole of a result that is cut stands; nothing where it cannot be written."""
-        try:
-            return {"receipt": blobs.keep(self._session.journal.writer.geode, raw).path}
-        except (OSError, StoreError):
-            return {}
+    async def _aside(self, work: Callable[[], T]) -> T:
+        return await self._session.journal.aside(work)
+
+    @property
+    def _store(self) -> ResultStore:
+        return self._session.stored
 
     # -- the row ------------------------------------------------------------------------------------------------------
     async def _write_offloaded(self, entry: _Entry, stored: offloads.Offloaded) -> int:
@@ -192,6 +248,7 @@ class Results:
                 turn_id=session.turn_id,
                 tool_call_id=call.call_id,
                 path=offloads.path_of(session.id, stored.ref_id),
+                extrapolated=stored.extrapolated,
             )
 
             def work(tx: Tx) -> Version:
@@ -200,7 +257,7 @@ class Results:
                 version = msgspec.structs.replace(planned, operations=(Offload((stub,)),), newest=seq)
                 views.add_version(tx, version)
                 tx.event(told)
-                tx.event(_changed(version, gauge))
+                tx.event(view_changed(version, gauge))
                 return version
 
             version = await session.journal.write(work)
@@ -262,20 +319,9 @@ def _add(tx: Tx, entry: _Entry) -> int:
         message_id=number,
         seq=seq,
         not_stored=form.not_stored,
+        receipt=form.receipt,
     )
     tx.event(ended)
+    if (recalled := meta.facts.get("recalled")) is not None:
+        tx.event(ToolResultRecalled(str(recalled), int(meta.facts["offset"]), int(meta.facts["chars"])))
     return seq
-
-
-def _changed(version: Version, gauge: ContextFigures) -> ViewChanged:
-    return ViewChanged(
-        version=version.number,
-        parent=version.parent,
-        cause=version.cause,
-        mode=version.mode,
-        operations=counts(version.operations),
-        tokens_before=version.tokens_before,
-        tokens_after=version.tokens_after,
-        first_changed=version.first_changed,
-        context=gauge,
-    )

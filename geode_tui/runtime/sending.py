@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from geode_tui.context.changed import view_changed
 from geode_tui.context.conversation import Confirmed
 from geode_tui.context.estimate import plausible
 from geode_tui.context.figures import confirmed
@@ -27,14 +28,16 @@ from geode_tui.core.messages import Block, Message, ToolCallBlock
 from geode_tui.core.native import compacts, compacts_only
 from geode_tui.core.text import Redactor, clean_line
 from geode_tui.core.usage import Usage
+from geode_tui.core.views import Replay, Version
+from geode_tui.log.views import add_version
 from geode_tui.log.writer import Tx
 from geode_tui.providers.base import Finished, Request
 from geode_tui.providers.errors import ErrorKind, ProviderError
 from geode_tui.routes.catalog import Route
-from geode_tui.routes.prices import bill, cost_micro, worst_micro
+from geode_tui.routes.prices import bill, cost_micro, read_micro, worst_micro
 from geode_tui.runtime.extending import Invocation
 from geode_tui.runtime.middleware import MiddlewareError
-from geode_tui.runtime.session import Session
+from geode_tui.runtime.session import OpenItems, Session
 from geode_tui.runtime.streaming import AnswerStream
 
 REFUSALS = {"refusal", "content_filter"}
@@ -63,12 +66,22 @@ class Answered(msgspec.Struct, frozen=True):
     """The fewest tokens that its prompt can have had."""
 
 
-class Sender:
-    """See the module."""
+class _Billed(msgspec.Struct, frozen=True):
+    """What an answer cost, and of it the provider's own work ``beside`` it; ``read`` is `routes.prices.read_micro`."""
 
-    def __init__(self, session: Session, redact: Redactor) -> None:
+    cost: int | None
+    beside: Usage | None
+    beside_cost: int | None
+    read: int | None
+
+
+class Sender:
+    """See the module. ``beside`` holds what is open of calls that go on while turns come and end."""
+
+    def __init__(self, session: Session, redact: Redactor, beside: OpenItems | None = None) -> None:
         self._session = session
         self._redact = redact
+        self._open = session.open if beside is None else beside
 
     async def attempt(self, draft: Draft, call_id: str, attempt: int) -> Answered:
         """Send ``draft`` once. Raises `ProviderError`, and `MiddlewareError` where one failed before it was sent."""
@@ -77,7 +90,7 @@ class Sender:
         started = self._intent(draft, call_id, attempt)
         session.journal.probe("request: before intent")
         await session.journal.write(lambda tx: tx.event(started), durable=True)
-        session.open.llm = started
+        self._open.llm = started
         session.journal.probe("request: after intent")
         begun = session.clock.monotonic()
         stream = AnswerStream(session, rows=turn)
@@ -100,6 +113,15 @@ class Sender:
         answered = await self._commit(draft, started, answer, latency)
         session.journal.probe("request: after row")
         return msgspec.structs.replace(answered, least=least)
+
+    async def give_up(self, error_type: str, line: str) -> None:
+        """Close the request that a cancelled attempt left open."""
+        if (started := self._open.llm) is None:
+            return
+        simulated = self._session.provider.simulated
+        failed = failed_call(started, error_type, line, None, None, simulated=simulated)
+        await self._session.journal.write(lambda tx: tx.event(failed))
+        self._open.llm = None
 
     def worst(self, draft: Draft) -> int | None:
         """What ``draft`` can cost at most, micro-dollars; None where no price is known."""
@@ -132,7 +154,7 @@ class Sender:
         turn = draft.request.purpose == "turn"
         kept = turn and answer.stop_reason not in REFUSALS
         usage = answer.usage
-        cost, beside = bill(session.route, usage, answer.extra_usage, session.clock.now(), answer.reported_micro)
+        billed = _billed(session.route, answer, session.clock.now())
         message = Message("assistant", _unique_calls(answer.blocks, session.calls), "agent")
         sent_at = session.clock.now() - latency_ms / 1000
         watched = (
@@ -141,23 +163,27 @@ class Sender:
         layers = watched.sent.layers if watched is not None else None
         more = watched.events if watched is not None else ()
 
+        replayed: list[Version] = []
+
         def work(tx: Tx) -> int:
             seq = 0
             if kept:
-                number, seq = session.open.message or tx.open_message()
+                number, seq = self._open.message or tx.open_message()
                 tx.complete_message(number, seq, message, answer.stop_reason, usage.output_tokens)
                 tx.session(message_count=seq)
-            elif session.open.message is not None:
-                tx.interrupt_message(*session.open.message)
-            ended = self._ended(draft, started, answer, latency_ms, cost, beside, seq, layers)
+            elif self._open.message is not None:
+                tx.interrupt_message(*self._open.message)
+            ended = self._ended(draft, started, answer, latency_ms, billed, seq, layers)
             for event in (ended, *_edited(draft, started.call_id, answer, message, seq), *more):
                 tx.event(event)
+            if seq and compacts(message):
+                replayed.append(self._replay(tx, ended, draft.context.used, seq))
             tx.session(round_count=session.rounds)
             return seq
 
         session.journal.probe("request: before row")
         seq = await session.journal.write(work)
-        session.open.message = session.open.llm = None
+        self._open.message = self._open.llm = None
         if watched is not None:
             if draft.original:
                 cleared = answer.cleared.tokens if answer.cleared is not None else 0
@@ -165,11 +191,28 @@ class Sender:
             session.cache.keep(watched.sent)
         if kept:
             session.append(message, seq, usage=usage, prefix=draft.prefix if draft.original else None)
-        paid = usage if beside is None else usage.plus(beside)
-        session.pay(started.call_id, started.attempt, paid, cost, started.purpose)
-        session.turn_output += usage.output_tokens
-        session.turn_thinking += usage.reasoning_tokens or 0
+            for version in replayed:
+                session.conversation.take(version)
+        paid = usage if billed.beside is None else usage.plus(billed.beside)
+        session.pay(started.call_id, started.attempt, paid, billed.cost, started.purpose)
+        if started.purpose != "dream":
+            session.turn_output += usage.output_tokens
+            session.turn_thinking += usage.reasoning_tokens or 0
         return Answered(answer, message, seq)
+
+    def _replay(self, tx: Tx, ended: LlmCallEnded, before: int, seq: int) -> Version:
+        """The version of the view that the provider's own compaction in the answer ``seq`` makes."""
+        version = msgspec.structs.replace(
+            self._session.conversation.version("provider", (Replay(seq),)),
+            newest=seq,
+            mode="threshold",
+            tokens_before=before,
+            tokens_after=ended.context.used,
+            made_at=self._session.clock.now(),
+        )
+        add_version(tx, version)
+        tx.event(view_changed(version, ended.context))
+        return version
 
     def _ended(
         self,
@@ -177,11 +220,10 @@ class Sender:
         started: LlmCallStarted,
         answer: Finished,
         latency_ms: int,
-        cost: int | None,
-        beside: Usage | None,
+        billed: _Billed,
         seq: int,
         layers: PromptLayers | None,
-    ) -> Payload:
+    ) -> LlmCallEnded:
         return LlmCallEnded(
             call_id=started.call_id,
             attempt=started.attempt,
@@ -191,8 +233,10 @@ class Sender:
             source=started.source,
             latency_ms=latency_ms,
             usage=answer.usage,
-            cost_micro=cost,
-            beside=beside,
+            cost_micro=billed.cost,
+            beside=billed.beside,
+            beside_micro=billed.beside_cost,
+            read_micro=billed.read,
             stop_reason=clean_line(answer.stop_reason, 60),
             context=_counted(draft, answer, self._session.route),
             response_id=answer.response_id,
@@ -219,7 +263,7 @@ class Sender:
             visible=error.visible,
             simulated=session.provider.simulated,
         )
-        message = session.open.message
+        message = self._open.message
 
         def work(tx: Tx) -> None:
             if message is not None:
@@ -227,8 +271,16 @@ class Sender:
             tx.event(failed)
 
         await session.journal.write(work)
-        session.open.message = session.open.llm = None
+        self._open.message = self._open.llm = None
         session.pay(started.call_id, started.attempt, usage, cost, started.purpose)
+
+
+def _billed(route: Route, answer: Finished, ts: float) -> _Billed:
+    cost, beside = bill(route, answer.usage, answer.extra_usage, ts, answer.reported_micro)
+    apart = beside is not None and cost is not None and answer.reported_micro is None
+    alone = cost_micro(route, answer.usage, ts) if apart else None
+    beside_cost = None if cost is None or alone is None else cost - alone
+    return _Billed(cost, beside, beside_cost, read_micro(route, answer.usage, ts))
 
 
 def _counted(draft: Draft, answer: Finished, route: Route) -> ContextFigures:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
 
@@ -19,19 +20,21 @@ from geode_tui.context.view import Item
 from geode_tui.core.endings import Ending
 from geode_tui.core.events import (
     ApprovalsChanged,
+    BlobRef,
     LimitsChanged,
     LlmCallStarted,
     PlanUpdated,
     UserInputReceived,
     WindowObserved,
 )
-from geode_tui.core.limits import Limits, ResultBounds, RunOptions
+from geode_tui.core.limits import DreamRules, Limits, ResultBounds, RunOptions
 from geode_tui.core.messages import Message, ToolCallBlock, ToolResultBlock, user_text
 from geode_tui.core.tokens import TokenCounter
 from geode_tui.core.tools import Safety, ToolSpec
 from geode_tui.core.usage import CacheUse, Usage
 from geode_tui.core.views import Version
 from geode_tui.log import ledger
+from geode_tui.log.receipts import Spool, name_in
 from geode_tui.log.rows import ResultMeta
 from geode_tui.log.transcript import Transcript
 from geode_tui.log.writer import Tx
@@ -48,6 +51,7 @@ from geode_tui.runtime.hooks import Hooks
 from geode_tui.runtime.journal import Journal
 from geode_tui.runtime.middleware import Middleware
 from geode_tui.runtime.observed import observed, observed_before
+from geode_tui.runtime.offloading import ResultStore
 from geode_tui.runtime.opened import OpenedRoute, RouteOpener
 from geode_tui.runtime.stored import loaded, read_stored
 from geode_tui.runtime.tools.base import ProcessMark, Tool, ToolContext
@@ -80,6 +84,11 @@ class ResumePoint(msgspec.Struct, frozen=True):
     """(approval id, call id, tool)."""
     open_maintenance: bool = False
     """The context was being worked on."""
+    dream_micro: int = 0
+    """What dreams cost so far."""
+
+
+ToolSource: TypeAlias = Callable[[], Awaitable[Mapping[str, Tool]]]
 
 
 class TurnEnd(Exception):
@@ -138,6 +147,7 @@ class Session:
         """Held from the numbering of a version of the view until the conversation has taken it."""
         self.bounds = ResultBounds()
         """What one tool result may take."""
+        self.stored = ResultStore(session_id, journal, lambda: self.conversation.view.versions)
         self.calls: dict[str, ToolCallBlock] = {}
         """Every call of the session by its id: a result belongs to one call."""
         self.cache = CacheWatch(point.cache_use, told=point.cache_low)
@@ -149,9 +159,16 @@ class Session:
         """Called inside the transaction that makes a version of the view active: what raises here keeps the former."""
         self.open_route: RouteOpener | None = None
         """Opens another route; without it the session keeps its own."""
+        self.tool_source: ToolSource | None = None
+        """Gives the tools that can be called from now on; without it they stay as they are."""
+        self.restart_server: Callable[[str], str] | None = None
+        """Connects an MCP server anew, an empty name all; returns what is wrong. None where there are no servers."""
         self.on_paid: Callable[[ledger.Entry], None] | None = None
         """Told of every real, priced call once it is committed."""
+        self.dreams = DreamRules()
+        """Whether it dreams by itself, and for how much."""
         self.spent_micro = point.spent_micro
+        self.dream_micro = point.dream_micro
         self.cost_warned = point.cost_warned
         self.cost_exceeded = point.cost_exceeded
         self.handed_over = point.handoff
@@ -170,6 +187,8 @@ class Session:
         journal.turn, journal.round = point.turn, point.round
         context.plan = self._plan
         context.page_tokens = lambda: page_tokens(self.bounds, self.route.window)
+        context.receipts = self.receipts
+        context.spool = lambda: Spool(journal.writer.geode)
 
     async def _plan(self, steps: tuple[tuple[str, str], ...]) -> None:
         await self.journal.write(lambda tx: tx.event(PlanUpdated(steps)))
@@ -251,8 +270,17 @@ class Session:
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
         """The tools as advertised: that which brings results back only while there is one to bring back."""
-        stored = any(stub.ref for stub, _ in self.conversation.view.stubs.values())
+        stored = any(stub.ref for stub, _ in self.conversation.view.stubs.values()) or bool(self.receipts())
         return tuple(tool.spec for name, tool in self.tools.items() if stored or name != RECALL)
+
+    def receipts(self) -> dict[str, BlobRef]:
+        """Reference -> receipt of the results that were cut and have no file of their own."""
+        found: dict[str, BlobRef] = {}
+        for item in self.conversation.items:
+            if item.result is not None and "whole" in item.result.facts:
+                path = str(item.result.facts.get("receipt", ""))
+                found[str(item.result.facts["whole"])] = BlobRef(name_in(path), 0, path)
+        return found
 
     def take_route(self, opened: OpenedRoute) -> None:
         """Go on with another route. What was counted on the old one holds once the session returns to it."""
@@ -269,6 +297,16 @@ class Session:
         if limit:
             seen = WindowObserved(*route.key, limit=limit, actual=actual, estimated=used)
             await self.journal.write(lambda tx: tx.event(seen))
+
+    async def look_for_tools(self, *, tell: bool = False) -> None:
+        """Take the tools that can be called from now on; ``tell`` names them in the system prompt, which otherwise
+        stays as it is within a turn.
+        """
+        if self.tool_source is None:
+            return
+        self.tools = await self.tool_source()
+        if tell:
+            self._assemble()
 
     # -- turns ------------------------------------------------------------------------------------------------------
     @property
@@ -294,6 +332,11 @@ class Session:
         names = tuple(spec.name for spec in self.specs)
         facts = PromptFacts(self.root.name, today.date().isoformat(), platform.system(), self.options.approve, names)
         self._dynamic = dynamic_prompt(facts)
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether a turn is going on."""
+        return self._turn_running
 
     def end_turn(self) -> None:
         """The session's clock stands still until the next turn begins."""
@@ -347,7 +390,10 @@ class Session:
     def pay(self, call_id: str, attempt: int, usage: Usage | None, micro: int | None, purpose: str = "turn") -> None:
         """Count what a committed call cost, here and, where the money is real, in the person's ledger."""
         self.spent_micro += micro or 0
-        self.turn_spent_micro += micro or 0
+        if purpose == "dream":
+            self.dream_micro += micro or 0
+        else:
+            self.turn_spent_micro += micro or 0
         if micro is None or usage is None or self.on_paid is None:
             return
         if money_of(self.route.source, simulated=self.provider.simulated) != "billed":

@@ -22,7 +22,7 @@ def refusal(messages: Sequence[Message], route: Route, gauge: ContextFigures) ->
     """
     tag = tag_of(route)
     for block in (b for m in messages for b in m.blocks if isinstance(b, OpaqueBlock)):
-        if is_native(block) and block.provider == tag and not route.threshold_compaction:
+        if is_native(block) and block.provider == tag and not (route.threshold_compaction or route.compacts_on_demand):
             return (
                 f"the conversation holds a compaction block, which {route.model} does not read: it goes into a new"
                 " session"

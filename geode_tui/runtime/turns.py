@@ -16,6 +16,7 @@ from geode_tui.log import commands as cmd
 from geode_tui.log.writer import Fenced, Tx
 from geode_tui.runtime.byhand import ByHand
 from geode_tui.runtime.closing import Loose, close
+from geode_tui.runtime.dreaming import Dreaming
 from geode_tui.runtime.executor import Executor
 from geode_tui.runtime.inbox import Commands, Inbox, Waiting
 from geode_tui.runtime.loop import TurnLoop, completed, metrics
@@ -37,6 +38,7 @@ class Turns:
         self._inbox = inbox
         self._request = RequestPath(session, redact)
         self.commands = Commands(session, self._request)
+        self.dreams = Dreaming(session, redact)
         self._hands = ByHand(session, self._request)
         self._executor = Executor(session)
         self._interrupts: list[Waiting] = []
@@ -49,7 +51,13 @@ class Turns:
         async with self._attended(asyncio.create_task(loop.run())) as task:
             end = await self._ended(task)
         await self._finish(end)
+        self.dreams.turn_ended(end)
         return end
+
+    async def model(self, waiting: Waiting, body: cmd.Model) -> None:
+        """Go on with another model. A dream that is being asked of the one before is given up: it is closed."""
+        await self.dreams.stop()
+        await self.commands.model(waiting, body)
 
     async def by_hand(self, waiting: Waiting) -> None:
         """Work on the context of a session at rest. An interrupt ends it; what is typed meanwhile waits."""
@@ -166,10 +174,14 @@ class Turns:
                 await self.commands.settle(waiting, "refused", "the run is going on already")
             case cmd.Retry():
                 await self.commands.retry(waiting)
+            case cmd.Mcp() as body:
+                await self.commands.restart_server(waiting, body)
             case cmd.Fork():
                 await self.commands.settle(waiting, "refused", "this session has begun already")
-            case cmd.Submit() | cmd.Model() | cmd.Compact() | cmd.Undo() | cmd.Redo():
-                pass  # taken at the next round boundary, or after the turn
+            case cmd.Dream() | cmd.ForgetArtifact() | cmd.ApproveArtifact():
+                await self.dreams.serve(waiting)
+            case _:
+                pass  # words, another model, changes of the context: at the next round's boundary, or after the turn
 
     async def _interrupt(self, waiting: Waiting) -> None:
         if any(w.row.id == waiting.row.id for w in self._interrupts):
@@ -186,11 +198,11 @@ class Turns:
         taken = False
         found = self._inbox.waiting()
         for waiting in found:
-            if isinstance(waiting.body, cmd.Compact | cmd.Undo | cmd.Redo):
+            if isinstance(waiting.body, cmd.ByHand):
                 await self._hands.serve(waiting)
         for waiting in found:
             if isinstance(waiting.body, cmd.Model):
-                await self.commands.model(waiting, waiting.body)
+                await self.model(waiting, waiting.body)
             elif isinstance(waiting.body, cmd.Submit) and not waiting.body.later:
                 await self.commands.accept(waiting, waiting.body, joins=True)
                 taken = True

@@ -82,6 +82,7 @@ class Worker:
             await self._shut_down()
             raise
         finally:
+            await self._turns.dreams.stop()
             beating.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await beating
@@ -120,6 +121,7 @@ class Worker:
         await recover(session, point, self._end_group)
         await self._abandoned_commands()
         await session.reload()
+        await session.stored.sweep()
 
     async def _abandoned_commands(self) -> None:
         """A command that a dead worker had claimed is taken up again only where that is harmless."""
@@ -144,11 +146,13 @@ class Worker:
             tx.session(status="paused" if self._turn_open else "completed")
             return True
 
+        await session.stored.sweep()
         await session.journal.tidy(idle=True)
         return await session.journal.write(work)
 
     async def _shut_down(self) -> None:
         """Asked to stop by the machine: say so, and leave the turn open so that it can be resumed."""
+        await self._turns.dreams.stop()
         await self.session.journal.write(lambda tx: tx.event(ShutdownStarted(1)))
 
     # -- serving ----------------------------------------------------------------------------------------------------
@@ -163,7 +167,8 @@ class Worker:
                     idle_since, fresh = clock.monotonic(), True
                     continue
             geode, idle = self.session.journal.writer.geode, clock.monotonic() - idle_since
-            if idle >= self._leave_s and (idle >= LEAVE_WATCHED_S or not presence.watched(geode, self.session.id)):
+            over = idle >= self._leave_s and (idle >= LEAVE_WATCHED_S or not presence.watched(geode, self.session.id))
+            if over and not self._turns.dreams.busy:
                 return
             await asyncio.sleep(LOOK_S if idle < SOON_S else REST_S)
 
@@ -184,15 +189,19 @@ class Worker:
                 case cmd.Budget() as body:
                     await self._turns.commands.budget(item, body)
                 case cmd.Model() as body:
-                    await self._turns.commands.model(item, body)
+                    await self._turns.model(item, body)
                 case cmd.Retry():
                     await self._turns.commands.retry(item)
-                case cmd.Compact() | cmd.Undo() | cmd.Redo():
-                    await self._turns.by_hand(item)
+                case cmd.Mcp() as body:
+                    await self._turns.commands.restart_server(item, body)
+                case cmd.Dream() | cmd.ForgetArtifact() | cmd.ApproveArtifact():
+                    await self._turns.dreams.serve(item)
                 case cmd.Fork() as body:
                     await self._forking.take(item, body)
                 case None:
                     await self._turns.commands.settle(item, "refused", item.problem)
+                case _:  # what changes the context
+                    await self._turns.by_hand(item)
         return False
 
     async def _submitted(self, item: Waiting, body: cmd.Submit) -> None:

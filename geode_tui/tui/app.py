@@ -48,7 +48,16 @@ with Python's own 10 there was one every 20 s.
 
 WARM_AFTER_S = 1.0
 """Seconds from the start of the screen until what other screens need is loaded."""
-_OTHERS = ("screens.run", "screens.home", "screens.modal", "widgets.events", "widgets.context_tab", "widgets.cost_tab")
+_OTHERS = (
+    "screens.run",
+    "screens.home",
+    "screens.modal",
+    "widgets.events",
+    "widgets.offload_tab",
+    "widgets.dream_tab",
+    "widgets.context_tab",
+    "widgets.cost_tab",
+)
 
 
 def load_others() -> None:

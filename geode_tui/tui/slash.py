@@ -14,14 +14,20 @@ COMMANDS = (
     "status",
     "cost",
     "context",
+    "offloads",
+    "recall",
     "compact",
     "undo",
     "redo",
+    "lost",
+    "dream",
+    "dreams",
     "fork",
     "interrupt",
     "retry",
     "later",
     "budget",
+    "mcp",
     "model",
     "approve",
     "deny",
@@ -31,13 +37,16 @@ COMMANDS = (
     "zoom",
     "quit",
 )
-WINDOW_KINDS = frozenset({"compact", "undo", "redo"})
+WINDOW_KINDS = frozenset({"compact", "mask", "offload", "pin", "unpin", "undo", "redo"})
 """Orders about what the model is sent: a run that goes on takes them up between two rounds."""
+ROUND_KINDS = WINDOW_KINDS | {"recall", "pin_ref"}
+"""Orders that a run that goes on takes up between two rounds."""
 KEEP = range(1, 1_001)
 """How many of the newest messages a compaction may be asked to keep (RUNTIME.md 2.5)."""
 LIMITS = ("rounds", "time", "session", "cost")
 _COMPACT = re.compile(r"(?:keep\s+([0-9]{1,6})(?:\s+|\Z))?(?:focus\s+(.+))?\Z", re.DOTALL)
 _ROUND = re.compile(r"(?:([0-9]{1,9})\.)?([0-9]{1,9})\Z")
+_STORED = re.compile(r"(\S{1,128})(?:\s+([0-9]{1,12}))?\Z")
 _WORD = re.compile(r"/([A-Za-z]*)(?:\s+(.*))?\Z", re.DOTALL)
 _CLOCK = re.compile(r"(?:(\d+):)?(\d+):(\d\d)\Z")
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*([smh]?)\Z")
@@ -80,14 +89,22 @@ def parse(text: str) -> Parsed:
         return Order("submit", {"text": rest, "later": True}) if rest else Wrong("slash.later")
     if name in {"interrupt", "retry", "undo", "redo"}:
         return Order(name, {})
+    if name == "dream":
+        return Order("dream", {}) if rest in {"", "now"} else Wrong("slash.dream")
     if name == "compact":
         return _compact(rest)
+    if name == "lost" and rest and not _version(rest):
+        return Wrong("slash.lost")
     if name == "fork" and rest and round_of(rest) is None:
         return Wrong("slash.fork")
+    if name == "recall":
+        return _recall(rest)
     if name == "budget":
         return _budget(rest)
     if name == "model" and rest:
         return _model(rest)
+    if name == "mcp" and rest:
+        return _server(rest)
     if name == "theme" and not rest:
         return Wrong("slash.theme")
     if name == "language" and rest not in NAMES:
@@ -110,10 +127,27 @@ def compaction(keep: int = 0, focus: str = "", *, prune: bool = False) -> Order:
     return Order("compact", {"keep": keep, "focus": focus, "prune": prune})
 
 
+def _version(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 10
+
+
+def put_back(version: int, index: int) -> Order:
+    """Tell the model again what a summary lost; see `log.commands.Keep`."""
+    return Order("keep", {"version": version, "index": index})
+
+
 def round_of(text: str) -> tuple[int, int] | None:
     """(turn, round) of ``12`` or ``2.12``; 0 is the newest. None for anything else."""
     match = _ROUND.match(text)
     return (int(match[1] or 0), int(match[2])) if match else None
+
+
+def _recall(rest: str) -> Parsed:
+    """``REF [OFFSET]``; see `log.commands.Recall`."""
+    match = _STORED.match(rest)
+    if match is None:
+        return Wrong("slash.recall")
+    return Order("recall", {"ref_id": match[1], "offset": int(match[2] or 0), "limit": 0})
 
 
 def _budget(rest: str) -> Parsed:
@@ -140,6 +174,14 @@ def _model(rest: str) -> Parsed:
         return Wrong("slash.model")
     model, provider = [*words, "", ""][:2]
     return Order("model", {"model": model, "provider": provider, "effort": effort})
+
+
+def _server(rest: str) -> Parsed:
+    """``restart [NAME]``."""
+    words = rest.split(maxsplit=1)
+    if words[0] != "restart":
+        return Wrong("slash.mcp")
+    return Order("mcp", {"restart": words[1] if len(words) > 1 else ""})
 
 
 def _count(value: str) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from threading import Event
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -13,9 +13,16 @@ from geode_tui.log.browse import PAGE, EventPage, EventQuery
 
 if TYPE_CHECKING:
     from geode_tui.log.rows import StoredMessage
+    from geode_tui.tui.viewer.document import Bytes
     from geode_tui.view.blocks import BlockEntry
+    from geode_tui.view.compaction import CompactionPreview
     from geode_tui.view.cost import MonthCost
+    from geode_tui.view.dreams import DreamTable
     from geode_tui.view.follow import Batch
+    from geode_tui.view.offloads import OffloadRow, OffloadTable
+    from geode_tui.view.state import WindowNote
+    from geode_tui.view.versions import VersionDiff, VersionList
+    from geode_tui.view.window_history import LostRow
 
 
 class SourceError(Exception):
@@ -61,10 +68,20 @@ class Feed(Protocol):
 
 
 class Exported(msgspec.Struct, frozen=True):
-    """A file that was written, and how many events stand in it."""
+    """A file that was written, and how many events or bytes stand in it."""
 
     path: str
     count: int
+
+
+class OpenedOffload(msgspec.Struct, frozen=True):
+    """A stored result: its bytes, and the raw text that the model is sent instead of it. ``seen`` is empty where the
+    model is sent nothing of it, None where it is sent as it was said.
+    """
+
+    ref_id: str
+    raw: Bytes | None
+    seen: str | None
 
 
 class EventSource(Protocol):
@@ -131,8 +148,62 @@ class RunSource(EventSource, Protocol):
         """
         ...
 
+    def compaction(self, keep: int = 0, focus: str = "", *, prune: bool = False) -> CompactionPreview:
+        """What a compaction with these wishes would do; where none is possible it says why. Raises `SourceError`."""
+        ...
+
+    def summary(self, version: int) -> str:
+        """The text that stands for a part of the conversation since ``version`` of the view; empty where none does, or
+        nobody here can read it. Raises `SourceError`.
+        """
+        ...
+
+    def lost(self, version: int) -> tuple[LostRow, ...]:
+        """What the summary of ``version`` of the view lost, the weightiest first. Raises `SourceError`."""
+        ...
+
+    def notes(self, since: tuple[int, int], until: tuple[int, int] | None) -> tuple[WindowNote, ...]:
+        """What befell the context in the rounds from ``since`` to ``until`` (turn, round), both included; None: to the
+        end. Raises `SourceError`.
+        """
+        ...
+
+    def versions(self) -> VersionList:
+        """Every version of the view, and what an undo or a redo would do. Raises `SourceError`."""
+        ...
+
+    def diff(self, before: int, after: int) -> VersionDiff:
+        """What version ``after`` of the view sends otherwise than the older version ``before``; 0 is before there was
+        any. Raises `SourceError`.
+        """
+        ...
+
     def months(self) -> tuple[MonthCost, ...]:
         """The person's ledger by month: the present one, then those before it. Raises `SourceError`."""
+        ...
+
+    def offloads(self) -> OffloadTable:
+        """The results that were put into files, the newest first; no file is looked into that an event tells of. Raises
+        `SourceError`.
+        """
+        ...
+
+    def offload_files(self, rows: Sequence[OffloadRow]) -> tuple[OffloadRow, ...]:
+        """``rows`` with what their files say. Raises `SourceError`."""
+        ...
+
+    def open_offload(self, ref_id: str) -> OpenedOffload:
+        """A stored result to look at. Raises `SourceError`."""
+        ...
+
+    def save_offload(self, ref_id: str, path: str, *, replace: bool) -> Exported | None:
+        """Write the exact bytes of a stored result to a file of the person's; None where one is there that may not be
+        replaced. ``count`` is in bytes. Raises `SourceError`.
+        """
+        ...
+
+    def dreams(self) -> DreamTable:
+        """The dreams and summaries that are kept, the newest first. Raises `SourceError`."""
         ...
 
     def models(self) -> tuple[ModelChoice, ...]:

@@ -52,6 +52,10 @@ class Steering:
         """It was not sent after all."""
         self._interrupted_turn = 0
 
+    def waits_for(self, kind: str) -> bool:
+        """Whether a command of ``kind`` has no outcome yet."""
+        return any(sent.kind == kind for sent in self._waiting.values())
+
     def settled(self, state: RunState) -> list[tuple[Sent, Outcome]]:
         """Own commands that got an outcome since the last call."""
         if not self._waiting:

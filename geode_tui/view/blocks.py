@@ -6,7 +6,7 @@ so that the table's sum is what is used.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Literal, TypeAlias
 
@@ -16,11 +16,11 @@ from geode_tui.core.events import ContextFigures
 from geode_tui.view.state import RunState
 
 BlockState: TypeAlias = Literal[
-    "fixed", "verbatim", "unsent", "masked", "shrunk", "offloaded", "summarised", "left_out"
+    "fixed", "verbatim", "unsent", "masked", "shrunk", "offloaded", "summarised", "left_out", "native"
 ]
 """``fixed`` stands before the conversation, ``verbatim`` is sent as it is, ``unsent`` joins the next request. A result
 that is ``masked``, ``shrunk`` or ``offloaded`` is sent as something shorter. ``summarised`` and ``left_out`` stand for
-messages that are not sent, with a summary of them or without.
+messages that are not sent, with a summary of them or without; ``native`` is a provider's own block in their place.
 """
 Order: TypeAlias = Literal["largest", "newest", "oldest", "kind"]
 ORDERS: tuple[Order, ...] = ("largest", "newest", "oldest", "kind")
@@ -40,7 +40,10 @@ class Hidden(msgspec.Struct, frozen=True):
 class BlockEntry(msgspec.Struct, frozen=True):
     """A block of a stored message. ``weight`` is the estimated size in tokens of what is sent of it; ``name`` and
     ``detail`` are raw texts: a tool's name and what it was called with, or the beginning of a text. ``message_id`` is 0
-    for what stands for ``hidden`` messages. ``protected`` is the rule by which no automatic step may touch it.
+    for what stands for ``hidden`` messages. ``protected`` is the rule by which no automatic step may touch it;
+    ``pinned`` are the pinned messages of the batch that it belongs to.
+
+    What is sent in another form ``was`` so large before; what stands for others came with ``version`` of the view.
     """
 
     message_id: int
@@ -56,15 +59,19 @@ class BlockEntry(msgspec.Struct, frozen=True):
     state: BlockState = "verbatim"
     protected: str = ""
     hidden: Hidden | None = None
+    pinned: tuple[int, ...] = ()
+    was: int = 0
+    version: int = 0
 
 
 class BlockRow(msgspec.Struct, frozen=True):
-    """A row of the table. ``entry`` is None for what stands before the conversation."""
+    """A row of the table. ``entry`` is None for what stands before the conversation; ``was`` is its own, in tokens."""
 
     kind: str
     tokens: int
     state: BlockState
     entry: BlockEntry | None = None
+    was: int = 0
 
     @property
     def place(self) -> tuple[int, int]:
@@ -110,10 +117,24 @@ def table_of(
     for kind, tokens in figures.parts.items():
         if kind in sent:
             shares = _shares([entry.weight for entry in sent[kind]], tokens)
-            rows += [BlockRow(kind, n, entry.state, entry) for n, entry in zip(shares, sent[kind], strict=True)]
+            whole = sum(entry.weight for entry in sent[kind])
+            rows += [
+                BlockRow(kind, n, entry.state, entry, entry.was * tokens // whole if whole else entry.was)
+                for n, entry in zip(shares, sent[kind], strict=True)
+            ]
         elif tokens > 0:
             rows.append(BlockRow(kind, tokens, "fixed"))
     return BlockTable(_by_size(rows), figures)
+
+
+def scales(table: BlockTable) -> Mapping[str, float]:
+    """By kind, the tokens of the gauge for one that was estimated."""
+    made: dict[str, tuple[int, int]] = {}
+    for row in table.rows:
+        if row.entry is not None and row.state != "unsent":
+            tokens, weight = made.get(row.kind, (0, 0))
+            made[row.kind] = tokens + row.tokens, weight + row.entry.weight
+    return {kind: tokens / weight for kind, (tokens, weight) in made.items() if weight}
 
 
 def _with_summary(entries: Iterable[BlockEntry]) -> Iterable[BlockEntry]:

@@ -22,6 +22,8 @@ from geode_tui.core.usage import Usage
 from geode_tui.view.reduce import failed, paid
 from geode_tui.view.selectors import cache_hit_of
 from geode_tui.view.state import CacheBreak, Money, RunState
+from geode_tui.view.upkeep import Upkeep, Verdict, total_of, verdict_of
+from geode_tui.view.upkeep_step import Step
 
 _OWN = frozenset(map(event_name, (LlmCallEnded, LlmCallFailed, CacheBroken)))
 COST_EVENTS = _OWN | {old for old, new in LEGACY_NAMES.items() if new in _OWN}
@@ -177,8 +179,7 @@ def cost_lines(state: RunState, strings: Strings) -> list[tuple[str, str]]:
     t = strings.t
     out = [(t("cost.session"), session_text(state, strings)), (t("cost.this_turn"), amount(state.turn_money, strings))]
     out += part_lines(state.money, state.by_model, state.by_purpose, strings)
-    out += [("", line) for line in break_lines(state, strings)]
-    return out
+    return out + [("", line) for line in (*break_lines(state, strings), *upkeep_lines(state, strings))]
 
 
 def part_lines(
@@ -215,6 +216,74 @@ def break_lines(state: RunState, strings: Strings) -> list[str]:
         )
         for one in reversed(state.cache_breaks[-5:])
     ]
+
+
+def upkeep_lines(state: RunState, strings: Strings) -> list[str]:
+    """What the window's upkeep cost and saved in all, and its newest steps, newest first, at most five; nothing where
+    there was none.
+    """
+    upkeep, place = state.upkeep, (state.turn, state.round)
+    lines = [": ".join((strings.t("upkeep.title"), upkeep_sum(upkeep, strings)))] if has_upkeep(upkeep) else []
+    for step in reversed(upkeep.steps[-5:]):
+        facts = strings.t(
+            "upkeep.line",
+            own=price_text(step.own_micro, strings),
+            broken=price_text(step.break_micro, strings),
+            tokens=fmt.tokens(step.saved_by(upkeep.now).tokens),
+            net=signed(step.net_micro(upkeep.now), strings),
+            verdict=verdict_text(verdict_of(step, upkeep, place), strings),
+        )
+        lines.append(f"{place_text(step.turn, step.round, strings)}  {step_name(step, strings)}: {facts}")
+    return lines
+
+
+def has_upkeep(upkeep: Upkeep) -> bool:
+    """Whether there is anything to tell of it."""
+    return bool(upkeep.steps or upkeep.wasted)
+
+
+def upkeep_sum(upkeep: Upkeep, strings: Strings) -> str:
+    """``4 steps, 310.0k tok saved worth $0.12, spent $0.05``, and what was paid for nothing."""
+    total = total_of(upkeep)
+    key = "upkeep.sum_unpriced" if not total.priced else "upkeep.sum_one" if total.steps == 1 else "upkeep.sum"
+    text = strings.t(
+        key,
+        n=fmt.number(total.steps),
+        tokens=fmt.tokens(total.saved_tokens),
+        saved=fmt.money(total.saved_micro) if total.saved_micro >= 0 else signed(total.saved_micro, strings),
+        spent=fmt.money(total.own_micro + total.break_micro),
+    )
+    if not upkeep.wasted:
+        return text
+    wasted = strings.t("upkeep.wasted", n=fmt.number(upkeep.wasted), amount=fmt.money(upkeep.wasted_micro))
+    return f"{text}, {wasted}"
+
+
+def step_name(step: Step, strings: Strings, *, why: bool = True) -> str:
+    """``v3 masked (warning)``: its version of the view, what it did, and ``why``."""
+    what = strings.t(f"upkeep.kind_{step.kind}") if strings.has(f"upkeep.kind_{step.kind}") else ""
+    key = f"view.cause_{step.cause}"
+    cause = strings.t(key) if strings.has(key) else clean_line(step.cause, 30)
+    cause = f"({cause})" if why and cause and step.cause != "provider" else ""
+    return " ".join(part for part in (f"v{step.version}" if step.version else "", what, cause) if part)
+
+
+def verdict_text(verdict: Verdict, strings: Strings) -> str:
+    """Whether and where a step pays, in words."""
+    place = place_text(*verdict.place, strings) if verdict.place else ""
+    return strings.t(f"upkeep.{verdict.standing}", place=place)
+
+
+def place_text(turn: int, round_: int, strings: Strings) -> str:
+    """``t3 r12``."""
+    return f"t{turn} {strings.t('round.column', n=round_)}"
+
+
+def signed(micro: int | None, strings: Strings) -> str:
+    """Micro-dollars that were won or lost: ``+$0.07``, ``-$0.02``; None for what has no known price."""
+    if not micro:
+        return price_text(micro, strings)
+    return f"{'-' if micro < 0 else '+'}{fmt.money(abs(micro))}"
 
 
 def _part(money: Money, strings: Strings) -> str:

@@ -28,12 +28,20 @@ _WARNINGS = frozenset(
         "handoff_triggered",
         "wrap_up_started",
         "execution_cancelled",
+        "mcp_server_failed",
         "setting_ignored",
     }
 )
 
 _BY_CONTENT = frozenset(
-    {"tool_exec_ended", "turn_completed", "command_finished", "maintenance_ended", "extension_invoked"}
+    {
+        "tool_exec_ended",
+        "turn_completed",
+        "command_finished",
+        "maintenance_ended",
+        "extension_invoked",
+        "offloads_swept",
+    }
 )
 """Names whose level depends on what they say."""
 
@@ -68,6 +76,8 @@ def event_level(event: str, payload: str) -> EventLevel:
     if name == "maintenance_ended":
         fields = _fields(payload)
         return "warning" if fields.get("status") == "failed" or fields.get("paused") else "info"
+    if name == "offloads_swept" and _fields(payload).get("damaged"):
+        return "warning"
     if name == "extension_invoked" and _fields(payload).get("status") in _TROUBLED:
         return "warning"
     return "info"
@@ -183,6 +193,27 @@ def _upkeep_ended(f: _Lenient) -> str:
     )
 
 
+def _swept(f: _Lenient) -> str:
+    damaged = f.get("damaged") or ()
+    return _join(
+        f"{f.count('expired')} expired",
+        f"{f.count('crowded')} made room" if f.count("crowded") else "",
+        f"{f.count('receipts')} receipts" if f.count("receipts") else "",
+        f"{f.count('freed')} bytes freed",
+        f"damaged, set aside: {', '.join(map(str, damaged))}" if damaged else "",
+    )
+
+
+def _dream_ended(f: _Lenient) -> str:
+    return _join(
+        f"{f.text('status')}  messages #{f.count('first')} to #{f.count('upto')}",
+        "by the program" if f.get("local") else "",
+        f.text("why"),
+        f"{f.count('marked')} lines without a source" if f.count("marked") else "",
+        f"{f.count('dropped')} left out" if f.count("dropped") else "",
+    )
+
+
 def _view_changed(f: _Lenient) -> str:
     operations = ", ".join(f"{name} {f.inner('operations').count(name)}" for name in f.inner("operations"))
     back, lost = f.get("takes_back"), f.get("lost")
@@ -203,7 +234,32 @@ def _forked(f: _Lenient) -> str:
     return _join(f"from {f.text('parent')}", at, f"#{f.count('seq')}")
 
 
+def _server_connected(f: _Lenient) -> str:
+    tools = f.get("tools")
+    count = len(tools) if isinstance(tools, list) else 0
+    return _join(f.text("server_name"), f"{count} tools", "its tools changed" if f.get("changed") else "")
+
+
+def _server_failed(f: _Lenient) -> str:
+    again = "not tried again" if f.get("retry_in_s") is None else f"tried again in {f.count('retry_in_s')} s"
+    return _join(f.text("server_name"), f.text("error"), again)
+
+
+def _server_logged(f: _Lenient) -> str:
+    more = f"{f.count('left_out')} more lines" if f.count("left_out") else ""
+    return _join(f.text("server_name"), f.text("text"), more)
+
+
+def _call_progress(f: _Lenient) -> str:
+    of = "" if f.get("total") is None else f" of {f.count('total')}"
+    return _join(f.text("tool_name"), f"{f.count('progress')}{of}", f.text("message"))
+
+
 _LINES: dict[str, Callable[[_Lenient], str]] = {
+    "mcp_server_connected": _server_connected,
+    "mcp_server_failed": _server_failed,
+    "mcp_server_logged": _server_logged,
+    "mcp_call_progress": _call_progress,
     "session_started": lambda f: _join(f.text("model"), f.text("provider"), "resumed" if f.get("resumed") else ""),
     "session_ended": lambda f: _join(f.text("termination_reason"), f"{f.count('rounds')} rounds"),
     "shutdown_started": lambda f: f"{f.count('active_sessions')} active",
@@ -269,8 +325,17 @@ _LINES: dict[str, Callable[[_Lenient], str]] = {
         f"{fmt.tokens(f.count('estimated'))} estimated" if f.count("estimated") else "",
     ),
     "tool_result_offloaded": lambda f: _join(
-        f"{f.text('tool_name')}  {f.text('ref_id')}", f"{fmt.tokens(f.count('original_tokens'))} tok"
+        f"{f.text('tool_name')}  {f.text('ref_id')}",
+        f"{'~' if f.get('extrapolated') else ''}{fmt.tokens(f.count('original_tokens'))} tok",
     ),
+    "tool_result_recalled": lambda f: _join(
+        f"{f.text('ref_id')}", f"{f.count('chars')} characters from {f.count('offset')}", f"by {f.text('by')}"
+    ),
+    "offloads_swept": _swept,
+    "dream_started": lambda f: _join(f"messages up to #{f.count('upto')}", f"{f.text('model')} is asked"),
+    "dream_ended": _dream_ended,
+    "artifact_forgotten": lambda f: _join(f"{f.text('kind')} {f.text('artifact_id')}", f.text("why")),
+    "artifact_approved": lambda f: f"{f.text('kind')} {f.text('artifact_id')}",
     "extension_invoked": lambda f: _join(
         f"{f.text('surface')} {f.text('name')}  {f.text('extension')} {f.text('status')}", f.text("reason")
     ),

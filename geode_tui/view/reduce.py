@@ -12,8 +12,9 @@ import msgspec
 
 from geode_tui.core import events as ev
 from geode_tui.core.text import clean_line
-from geode_tui.view import reduce_window
+from geode_tui.view import reduce_window, servers, upkeep, upkeep_step
 from geode_tui.view.state import (
+    BESIDE,
     NEWEST,
     NOTES,
     CacheBreak,
@@ -78,13 +79,15 @@ def session_started(s: RunState, p: ev.SessionStarted, row: ev.EventRow) -> None
     if s.turn_open:
         s.turn_absorbed_s += max(0.0, row.ts - s.last_ts)
     s.worker_left = False
+    s.servers = {}
     s.retry = None
     s.maintenance_paused = 0.0
 
 
 def session_ended(s: RunState, p: ev.SessionEnded, row: ev.EventRow) -> None:
-    """The worker left."""
+    """The worker left, and its servers with it."""
     s.worker_left = True
+    s.servers = {name: msgspec.structs.replace(server, mood="ended") for name, server in s.servers.items()}
 
 
 def user_input_received(s: RunState, p: ev.UserInputReceived, row: ev.EventRow) -> None:
@@ -105,6 +108,8 @@ def llm_call_started(s: RunState, p: ev.LlmCallStarted, row: ev.EventRow) -> Non
     """A request goes out: its figures are the gauge from now on."""
     model, purpose = clean_line(p.model), clean_line(p.purpose)
     s.open_calls[p.call_id] = OpenCall(p.call_id, model, purpose, row.ts, p.attempt, p.worst_micro)
+    if p.purpose == BESIDE:
+        return
     s.retry = None
     if p.purpose == "turn":
         s.context, s.prompt_upto = p.context, s.newest_seq
@@ -116,8 +121,12 @@ def llm_call_ended(s: RunState, p: ev.LlmCallEnded, row: ev.EventRow) -> None:
     """An answer: money, tokens, and the provider's own count of the prompt."""
     s.open_calls.pop(p.call_id, None)
     _account(s, p.model, p.purpose, lambda m: paid(m, p))
+    if p.purpose == "summary":
+        reduce_window.summary_paid(s, p.cost_micro, p.model)
+        s.upkeep.paid(p.cost_micro)
     if p.purpose != "turn":
         return
+    s.upkeep.answered(p, row)
     if not p.context.suspect:
         s.cache_use = s.cache_use.plus(p.usage)
     before = s.context
@@ -135,6 +144,7 @@ def cache_broken(s: RunState, p: ev.CacheBroken, row: ev.EventRow) -> None:
     _trim(s.cache_breaks)
     loss = s.cache_loss
     s.cache_loss = CacheLoss(loss.breaks + 1, loss.tokens + p.tokens, loss.cost_micro + (p.cost_micro or 0))
+    s.upkeep.cache_broken(p)
 
 
 def cache_hit_low(s: RunState, p: ev.CacheHitLow, row: ev.EventRow) -> None:
@@ -147,8 +157,12 @@ def llm_call_failed(s: RunState, p: ev.LlmCallFailed, row: ev.EventRow) -> None:
     """An attempt failed; what it cost at least is counted."""
     s.open_calls.pop(p.call_id, None)
     s.warnings += 1
-    s.last_error = clean_line(p.message)
+    if p.purpose != BESIDE:
+        s.last_error = clean_line(p.message)
     _account(s, p.model, p.purpose, lambda m: failed(m, p))
+    if p.purpose == "summary":
+        reduce_window.summary_paid(s, p.cost_micro or 0)
+        s.upkeep.paid(p.cost_micro or 0)
 
 
 def llm_call_retried(s: RunState, p: ev.LlmCallRetried, row: ev.EventRow) -> None:
@@ -159,7 +173,8 @@ def llm_call_retried(s: RunState, p: ev.LlmCallRetried, row: ev.EventRow) -> Non
 def _account(s: RunState, model: str, purpose: str, change: Callable[[Money], Money]) -> None:
     name, purpose = clean_line(model), clean_line(purpose)
     s.money = change(s.money)
-    s.turn_money = change(s.turn_money)
+    if purpose != BESIDE:
+        s.turn_money = change(s.turn_money)
     s.by_model[name] = change(s.by_model.get(name, Money()))
     s.by_purpose[purpose] = change(s.by_purpose.get(purpose, Money()))
 
@@ -168,7 +183,8 @@ def message_opened(s: RunState, p: ev.MessageOpened, row: ev.EventRow) -> None:
     """An answer streams."""
     s.open_message = p.message_id
     for call_id, call in s.open_calls.items():
-        s.open_calls[call_id] = msgspec.structs.replace(call, streaming=True)
+        if call.purpose != BESIDE:
+            s.open_calls[call_id] = msgspec.structs.replace(call, streaming=True)
 
 
 def message_completed(s: RunState, p: ev.MessageCompleted, row: ev.EventRow) -> None:
@@ -221,6 +237,21 @@ def tool_exec_ended(s: RunState, p: ev.ToolExecEnded, row: ev.EventRow) -> None:
 def tool_exec_failed(s: RunState, p: ev.ToolExecFailed, row: ev.EventRow) -> None:
     """A tool broke."""
     s.errors += 1
+
+
+def mcp_server_connected(s: RunState, p: ev.McpServerConnected, row: ev.EventRow) -> None:
+    """A server answers, or its tools changed."""
+    name = clean_line(p.server_name)
+    if name in s.servers or len(s.servers) < servers.MAX_SERVERS:
+        s.servers[name] = servers.connected(s.servers.get(name), p, row)
+
+
+def mcp_server_failed(s: RunState, p: ev.McpServerFailed, row: ev.EventRow) -> None:
+    """A server is gone, and its tools with it."""
+    s.warnings += 1
+    name = clean_line(p.server_name)
+    if name in s.servers or len(s.servers) < servers.MAX_SERVERS:
+        s.servers[name] = servers.failed(s.servers.get(name), p, row)
 
 
 def plan_updated(s: RunState, p: ev.PlanUpdated, row: ev.EventRow) -> None:
@@ -294,7 +325,7 @@ def turn_completed(s: RunState, p: ev.TurnCompleted, row: ev.EventRow) -> None:
     s.turn_open, s.turn_ended_at = False, row.ts
     s.active_s += max(0.0, row.ts - s.turn_started_at - s.turn_absorbed_s)
     s.termination_reason, s.forced, s.ended_detail = clean_line(p.termination_reason), p.forced, clean_line(p.detail)
-    s.open_calls.clear()
+    s.open_calls = {name: call for name, call in s.open_calls.items() if call.purpose == BESIDE}
     s.open_tools.clear()
     s.approvals.clear()
     s.retry = s.maintenance = None
@@ -320,7 +351,7 @@ class _Decoders(dict[str, Callable[[str], Any]]):
 
 
 _DECODERS = _Decoders()
-_SOURCES = (sys.modules[__name__], reduce_window, sys.modules[RunState.__module__])
+_SOURCES = (sys.modules[__name__], reduce_window, servers, upkeep, upkeep_step, sys.modules[RunState.__module__])
 REDUCER_HASH = hashlib.sha256("".join(map(inspect.getsource, _SOURCES)).encode()).hexdigest()[:16]
 """Changes with this code: a snapshot of another reducer is ignored and rebuilt."""
 

@@ -16,7 +16,9 @@ from geode_tui.view.cost import priced
 from geode_tui.view.forecast import Forecast, Span, forecast_of
 from geode_tui.view.gauge import known, layers_of, limits_ahead, parts_of, percent
 from geode_tui.view.selectors import Status, cache_hit_of, context_level, doing, run_status
-from geode_tui.view.state import CacheBreak, Money, RunState
+from geode_tui.view.state import BESIDE, CacheBreak, Money, RunState
+from geode_tui.view.upkeep import Upkeep, total_of, verdict_of
+from geode_tui.view.upkeep_step import Step
 
 PURPOSES = ("turn", "summary", "dream", "subagent", "title")
 
@@ -64,8 +66,7 @@ def _context_line(figures: ContextFigures | None) -> dict[str, Any] | None:
 
 def _cost(money: Money) -> str | None:
     """Dollars, or None where nothing that was called has a price."""
-    micro = priced(money)
-    return None if micro is None else usd(micro)
+    return _dollars(priced(money))
 
 
 def status_report(
@@ -111,8 +112,8 @@ def _waiting_on(state: RunState, now: float) -> dict[str, Any] | None:
     if state.open_tools:
         tool = next(iter(state.open_tools.values()))
         return {"kind": "tool", "name": tool.name, "seconds": round(now - tool.since, 1)}
-    if state.open_calls:
-        call = next(iter(state.open_calls.values()))
+    call = next((call for call in state.open_calls.values() if call.purpose != BESIDE), None)
+    if call is not None:
         return {"kind": "model", "name": call.model, "seconds": round(now - call.started_at, 1)}
     return None
 
@@ -138,7 +139,7 @@ def context_report(state: RunState, table: BlockTable) -> dict[str, Any]:
             "rounds_to_cost_limit": ahead.cost.likely if ahead and ahead.cost else None,
             "ranges": {name: _range(ahead, left) for name, left in limits_ahead(ahead)} if ahead else {},
         },
-        "view": {"version": state.view_version, "cause": state.view_cause or "original"},
+        "view": {"version": state.view_version, "cause": state.view_cause or "original", "mode": state.view_mode},
     }
 
 
@@ -202,8 +203,13 @@ def cost_report(
     by_purpose: dict[str, Money],
     simulated: bool,
     breaks: Sequence[CacheBreak] = (),
+    upkeep: Upkeep | None = None,
+    place: tuple[int, int] = (0, 0),
 ) -> dict[str, Any]:
-    """``cost``: the meter's figures, of a session or of a month. ``breaks`` are the newest, oldest first."""
+    """``cost``: the meter's figures, of a session or of a month. ``breaks`` are the newest, oldest first; ``upkeep`` is
+    told as of ``place``, a turn and a round.
+    """
+    upkeep = upkeep or Upkeep()
     hit = cache_hit_of(money.usage)
     return {
         "session_id": session_id,
@@ -218,7 +224,58 @@ def cost_report(
         "by_purpose": {name: _part(by_purpose.get(name, Money())) for name in PURPOSES},
         "cache_hit_percent": None if hit is None else round(100 * hit, 1),
         "cache_breaks": [_break(one) for one in breaks],
+        "upkeep": [_step(step, upkeep, place) for step in upkeep.steps],
+        "upkeep_total": _upkeep_total(upkeep),
     }
+
+
+def _step(step: Step, upkeep: Upkeep, place: tuple[int, int]) -> dict[str, Any]:
+    """A step of the window's upkeep. Money is null where a price is not known; `view.upkeep` says what it means."""
+    verdict, saved = verdict_of(step, upkeep, place), step.saved_by(upkeep.now)
+    turn, round_ = verdict.place or (None, None)
+    return {
+        "version": step.version or None,
+        "cause": step.cause,
+        "kind": step.kind,
+        "turn": step.turn,
+        "round": step.round,
+        "own_usd": _dollars(step.own_micro),
+        "break_tokens": step.break_tokens,
+        "break_usd": _dollars(step.break_micro),
+        "tokens_per_round": step.per_round,
+        "requests": saved.requests,
+        "saved_tokens": saved.tokens,
+        "saved_usd": _dollars(step.saved_micro(upkeep.now)),
+        "net_usd": _dollars(step.net_micro(upkeep.now)),
+        "pays_back_turn": turn,
+        "pays_back_round": round_,
+        "rounds_left": verdict.rounds or None,
+        "state": verdict.standing,
+    }
+
+
+def _upkeep_total(upkeep: Upkeep) -> dict[str, Any]:
+    """All steps, also those too old to be listed; money of the parts that have a price, null where no step has all."""
+    total = total_of(upkeep)
+    money = {
+        "own_usd": total.own_micro,
+        "break_usd": total.break_micro,
+        "saved_usd": total.saved_micro,
+        "net_usd": total.net_micro,
+    }
+    return {
+        "steps": total.steps,
+        "tokens_per_round": total.per_round,
+        "break_tokens": total.break_tokens,
+        "saved_tokens": total.saved_tokens,
+        **{name: usd(micro) if total.priced else None for name, micro in money.items()},
+        "unpriced_steps": total.unpriced,
+        "fruitless": {"passes": upkeep.wasted, "usd": usd(upkeep.wasted_micro)},
+    }
+
+
+def _dollars(micro: int | None) -> str | None:
+    return None if micro is None else usd(micro)
 
 
 def _break(one: CacheBreak) -> dict[str, Any]:
@@ -227,7 +284,7 @@ def _break(one: CacheBreak) -> dict[str, Any]:
         "round": one.round,
         "cause": one.cause,
         "tokens": one.tokens,
-        "usd": None if one.cost_micro is None else usd(one.cost_micro),
+        "usd": _dollars(one.cost_micro),
     }
 
 

@@ -92,7 +92,7 @@ def _changes(before: Moment, now: Moment, strings: Strings) -> Iterator[str]:
         yield t("notice.handoff")
     if new.cache_low_turn and not old.cache_low_turn:
         yield t("notice.cache_low", percent=cache_read_text(new))
-    if new.maintenance is not None and new.maintenance != old.maintenance:
+    if new.maintenance is not None and (old.maintenance is None or new.maintenance.since != old.maintenance.since):
         yield t("plain.state", text=state_line(new, now.status, strings))
     for note in _since(old.window_notes, new.window_notes):
         yield t("plain.window", text=note_text(note, strings))
@@ -103,8 +103,8 @@ def _changes(before: Moment, now: Moment, strings: Strings) -> Iterator[str]:
 
 def _since(old: Sequence[WindowNote], new: Sequence[WindowNote]) -> list[WindowNote]:
     """The notes after the last old one; of both lists only the newest are kept."""
-    known = next((n for n in range(len(new), 0, -1) if old and new[n - 1] == old[-1]), 0)
-    return list(new[known:])
+    known = old[-1].id if old else 0
+    return [note for note in new if note.id > known]
 
 
 def _standing(at: Moment) -> tuple[str, int]:

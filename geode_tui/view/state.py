@@ -10,15 +10,23 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from geode_tui.core.events import ContextFigures, EventRow
+from geode_tui.core.events import ContextFigures, EventRow, LostItem
 from geode_tui.core.layers import CacheCause
 from geode_tui.core.limits import Limits
 from geode_tui.core.usage import CacheUse, Usage
+from geode_tui.view.servers import RunServer
+from geode_tui.view.upkeep import Upkeep
 
 NEWEST = 200
 """Rows kept of any list (ARCHITECTURE.md, "Snapshots")."""
 NOTES = 50
 """Window notes kept: they are the longest rows of a snapshot."""
+LOST_TOLD = 3
+"""Things that a summary lost which its note names; the event has all."""
+
+
+BESIDE = "dream"
+"""The purpose of calls that go on beside turns: they say nothing of what the run is doing."""
 
 
 class OpenCall(msgspec.Struct, frozen=True):
@@ -124,10 +132,16 @@ class Money(msgspec.Struct, frozen=True):
 
 
 class Maintenance(msgspec.Struct, frozen=True):
-    """The window's upkeep, which has begun and not ended. ``trigger`` is its cause, ``since`` epoch seconds."""
+    """The window's upkeep, which has begun and not ended. ``trigger`` is its cause, ``since`` epoch seconds.
+
+    ``model`` wrote the last summary, and the summaries that no version tells of yet cost ``cost_micro``; None where an
+    answer among them has no price.
+    """
 
     trigger: str
     since: float
+    model: str = ""
+    cost_micro: int | None = 0
 
 
 NoteKind: TypeAlias = Literal[
@@ -140,20 +154,25 @@ NoteKind: TypeAlias = Literal[
     "redone",
     "compacted",
     "native",
+    "on_demand",
     "failed",
     "paused",
     "observed",
     "forked",
 ]
 """``trimmed`` leaves messages out without a summary, ``compacted`` is another program's compaction,
-``native`` the provider's own."""
+``native`` the provider's own at a threshold, ``on_demand`` the provider's when it was asked."""
 
 
 class WindowNote(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Something that befell what the model is sent, between message ``seq`` and the next one.
+    """Something that befell what the model is sent, between message ``seq`` and the next one. ``id`` is its event's.
 
-    ``before`` and ``after`` are tokens of the prompt, 0 where they are not known; ``count`` are results, ``first`` to
-    ``upto`` the messages it is about, ``versions`` those of the view that no longer hold.
+    ``before`` and ``after`` are tokens of the prompt, 0 where they are not known, ``budget`` is what it may take;
+    ``count`` are results, ``first`` to ``upto`` the messages it is about, ``versions`` those of the view that no longer
+    hold. ``times`` such notes, one after the other, are told as one.
+
+    A compaction made ``version`` of the view for ``cause``. ``writer`` is the model that wrote its text, where one was
+    asked, for ``cost_micro``; None is not known. It lost ``lost`` things, of which the weightiest are ``told``.
     """
 
     seq: int
@@ -166,6 +185,15 @@ class WindowNote(msgspec.Struct, frozen=True, omit_defaults=True):
     versions: tuple[int, ...] = ()
     local: bool = False
     detail: str = ""
+    id: int = 0
+    budget: int = 0
+    times: int = 1
+    version: int = 0
+    cause: str = ""
+    writer: str = ""
+    cost_micro: int | None = None
+    lost: int = 0
+    told: tuple[LostItem, ...] = ()
 
 
 class RunState(msgspec.Struct):
@@ -223,6 +251,8 @@ class RunState(msgspec.Struct):
     view_version: int = 0
     """The active version of the view; 0 while everything is sent as it was said."""
     view_cause: str = ""
+    view_mode: str = "text"
+    """How the conversation is compacted: `core.views.Mode`."""
     maintenance: Maintenance | None = None
     maintenance_paused: float = 0.0
     """Since when upkeep of the window rests, as it did not help often enough, epoch seconds; 0 while it does not."""
@@ -237,6 +267,18 @@ class RunState(msgspec.Struct):
     prompt_from: int = 0
     prompt_upto: int = 0
     """The messages that ``context`` is of: those after the one and up to the other, by seq."""
+    replays: tuple[tuple[int, int, bool], ...] = ()
+    """The provider's own compactions: the version of each, the last message that it stands for, and whether its block
+    is still sent.
+    """
+    offloaded: int = 0
+    """Results that were put into files."""
+    offloads_touched: int = 0
+    """Id of the last event that told of such results; 0 where none did."""
+    dreams: int = 0
+    """Dreams that were written."""
+    dreams_touched: int = 0
+    """Id of the last event that told of dreams, or of what a person says of one; 0 where none did."""
     tools_ok: int = 0
     tools_failed: int = 0
     open_message: int = 0
@@ -250,6 +292,8 @@ class RunState(msgspec.Struct):
     cache_low_turn: int = 0
     """The turn in which it was told that too little is read from the cache; 0 while it was not."""
     cache_loss: CacheLoss = CacheLoss()
+    upkeep: Upkeep = msgspec.field(default_factory=Upkeep)
+    servers: dict[str, RunServer] = {}
     rounds: list[RoundFigures] = []
     cache_breaks: list[CacheBreak] = []
     outcomes: list[Outcome] = []
@@ -266,6 +310,8 @@ def frozen_copy(state: RunState) -> RunState:
         open_calls=dict(state.open_calls),
         open_tools=dict(state.open_tools),
         approvals=dict(state.approvals),
+        servers=dict(state.servers),
+        upkeep=state.upkeep.copy(),
         rounds=state.rounds[-NEWEST:],
         cache_breaks=state.cache_breaks[-NEWEST:],
         outcomes=state.outcomes[-NEWEST:],

@@ -20,8 +20,10 @@ from tests.bench.stores import LAST
 from tests.bench.terminal import Watched, cpu_seconds
 
 THEMES = ("geode-light", "geode-dark")
-REST_S = 4.0
-"""After it, nothing that a start or an end of a turn set off is still going on."""
+REST_S = 8.0
+"""After it, nothing that a start or an end of a turn set off is still going on: what a start says of a screen that was
+killed, as the measured ones before are, stays for five seconds.
+"""
 
 
 def idle(bench: Bench) -> list[Row]:

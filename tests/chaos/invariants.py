@@ -10,7 +10,7 @@ from geode_tui.context.protect import latest_input
 from geode_tui.context.rendering import Renderer
 from geode_tui.context.view import fold as folded
 from geode_tui.core.messages import answered
-from geode_tui.core.views import Summarise, Version
+from geode_tui.core.views import Native, Summarise, Version
 from geode_tui.log import views
 from geode_tui.log.store import fetch_one
 from geode_tui.log.transcript import Transcript
@@ -129,7 +129,7 @@ def check_view(place: Place, session_id: str) -> None:
     assert latest is None or [each.message for each in sent if each.seq == latest.seq] == [latest.message]
 
     kept = place.read(lambda t: views.artifacts(t.db, session_id, "compaction_summary"))
-    named = {op.artifact_id for v in stored.versions for op in v.operations if isinstance(op, Summarise)}
+    named = {op.artifact_id for v in stored.versions for op in v.operations if isinstance(op, Summarise | Native)}
     assert {a.artifact_id for a in kept if a.metadata["applied"]} == named
     assert all(a.metadata["applied"] or a.metadata["reason"] for a in kept)
 

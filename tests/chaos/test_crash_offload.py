@@ -6,6 +6,7 @@ import pytest
 
 from geode_tui.core.messages import ToolResultBlock
 from geode_tui.core.views import Offload
+from geode_tui.log import commands as cmd
 from geode_tui.log import offloads
 from tests.chaos.driving import crash, finish
 from tests.chaos.invariants import check, seen, versions
@@ -37,3 +38,25 @@ def test_what_is_sent_in_short_can_always_be_brought_back_whole(place: Place, po
         assert isinstance(block, ToolResultBlock)
         assert block.text.startswith(offloads.load(place.geode, session, made.ref).text)
     assert [p["version"] for p in place.payloads(session, "view_changed")] == list(range(1, len(stubs) + 1))
+
+
+@pytest.mark.parametrize("point", ["recall: before row", "recall: after row"])
+def test_a_result_that_is_told_again_is_told_once(place: Place, point: str) -> None:
+    """A worker that comes after the one that died takes the command up again, unless it was done."""
+    (place.root / "big.log").write_text("".join(f"{n} an event with code {n * 37 % 911}\n" for n in range(2_000)))
+    place.geode.mkdir(exist_ok=True)
+    (place.geode / "config.toml").write_text("[tool_offload]\nthreshold = 1500\n")
+    session = place.submit(PROMPT, approve="reads")
+    finish(place, session)
+    ref = place.payloads(session, "tool_result_offloaded")[0]["ref_id"]
+    place.send(session, cmd.Recall(ref, 10, 200))
+    crash(place, session, point)
+
+    finish(place, session)
+
+    check(place, session)
+    notes = [m.message.text for m in place.read(lambda t: t.messages(session)) if m.row.origin == "note"]
+    whole = offloads.load(place.geode, session, ref).text
+    assert [note.endswith(whole[10:210]) for note in notes] == [True]
+    assert [p["by"] for p in place.payloads(session, "tool_result_recalled")][-1] == "person"
+    assert [p["outcome"] for p in place.payloads(session, "command_finished") if p["kind"] == "recall"] == ["done"]

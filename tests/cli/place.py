@@ -98,6 +98,7 @@ class Place:
             "LANG": "C.UTF-8",
             "TERM": "dumb",
             "SSL_CERT_DIR": str(self.home),
+            "GEODE_DREAMS": "0",  # a dream is one more request: tests that want it take this away
         }
         self._started: list[subprocess.Popen[Any]] = []
         self._closing: list[Callable[[], None]] = []

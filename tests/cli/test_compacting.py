@@ -95,7 +95,7 @@ def test_undo_and_redo_go_back_and_forward_and_the_gauge_follows(place: Place, h
     undone = here("undo", session, "--json")
     assert (undone.status, undone.json) == (0, {"view_version": 2, "tokens": start})
     told = here("context", session, "--json").json
-    assert (told["used"], told["view"]) == (start, {"version": 2, "cause": "undo"})
+    assert (told["used"], told["view"]) == (start, {"version": 2, "cause": "undo", "mode": "text"})
     redone = here("redo", session, "--json").json
     assert redone == {"view_version": 3, "tokens": compacted["tokens_after"]}
     assert here("context", session, "--json").json["used"] == compacted["tokens_after"]
@@ -143,9 +143,9 @@ def test_the_context_as_of_a_round_is_told_by_the_view_of_that_time(place: Place
     done = here("compact", session, "--json").json
     assert here(*asking).status == 0
     now = here("context", session, "--json").json
-    assert (now["turn"], now["view"]) == (3, {"version": 1, "cause": "manual"})
+    assert (now["turn"], now["view"]) == (3, {"version": 1, "cause": "manual", "mode": "text"})
     then = here("context", session, "--round", "2.1", "--json").json
-    assert (then["turn"], then["round"], then["view"]) == (2, 1, {"version": 0, "cause": "original"})
+    assert (then["turn"], then["round"], then["view"]) == (2, 1, {"version": 0, "cause": "original", "mode": "text"})
     assert {block["state"] for block in then["blocks"]} <= {"fixed", "verbatim", "unsent"}
     later = here("context", session, "--round", "3.1", "--json").json
     assert later["view"] == now["view"]

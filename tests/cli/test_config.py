@@ -12,7 +12,7 @@ from tests.cli.place import Place
 
 
 def rows(here: Here, **environment: str) -> dict[str, dict[str, Any]]:
-    return {row["key"]: row for row in here("config", "--json", env=environment).json}
+    return {row["key"]: row for row in here("config", "--json", env={"GEODE_DREAMS": "", **environment}).json}
 
 
 def test_every_setting_has_a_row_with_its_default(here: Here) -> None:
@@ -23,7 +23,9 @@ def test_every_setting_has_a_row_with_its_default(here: Here) -> None:
     }
     assert all(row["value"] == row["default"] and row["origin"] == "default" for row in found.values())
     assert {key for key, row in found.items() if row["guarded"]} == {
-        key for key in found if key.split(".")[0] in {"approve", "tools", "limits", "context_window", "local_url"}
+        key
+        for key in found
+        if key.split(".")[0] in {"approve", "tools", "limits", "context_window", "local_url", "mcp", "dreams"}
     }
 
 

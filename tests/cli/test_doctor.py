@@ -59,7 +59,7 @@ def test_it_makes_nothing(place: Place, here: Here) -> None:
 def test_a_log_is_looked_into(log: Place, here: Here) -> None:
     seen = found(here("doctor", "--json"))
     assert str(log.store) in seen["log"].detail
-    assert "schema 2, 0 sessions" in seen["log"].detail
+    assert "schema 3, 0 sessions" in seen["log"].detail
     assert seen["integrity"].detail.startswith("no fault found (")
     assert seen["permissions"].ok
 

@@ -166,7 +166,7 @@ def test_the_view_and_its_offloaded_results_come_along(place: Place, here: Here,
     assert place.read(lambda t: versions(t, row.number)) == [version]
     assert offloads.load(place.geode, session, stored.ref_id).text == "the whole result"
     told = here("context", session, "--json").json
-    assert told["view"] == {"version": 1, "cause": "warning"}
+    assert told["view"] == {"version": 1, "cause": "warning", "mode": "text"}
     assert [block["seq"] for block in told["blocks"] if block["state"] == "masked"] == [seq]
     lines = here("context", session).out.splitlines()
     assert "view: version 1, warning, 1 masked" in lines

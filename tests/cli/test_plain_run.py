@@ -182,7 +182,7 @@ def test_words_are_sent_and_commands_done_as_on_the_screen(told: Told) -> None:
 def test_the_context_is_changed_by_the_same_commands_and_each_change_is_told(told: Told) -> None:
     told.show(running_state())
     assert told.type("/compact keep 8") == ["compaction: takes effect at the next round boundary."]
-    note = WindowNote(9, "summarised", 162_000, 41_000, first=1, upto=84)
+    note = WindowNote(9, "summarised", 162_000, 41_000, first=1, upto=84, id=9)
     assert told.show(running_state(window_notes=[note])) == [
         "about the context: context compacted: 162.0k -> 41.0k, messages 1-84"
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -83,7 +84,7 @@ def test_context_adds_up_and_can_be_asked_for_an_earlier_round(place: Place, her
     assert_keys(now, CONTEXT)
     assert set(now["route"]) == {"model", "provider", "source"}
     assert_keys(now["forecast"], "per_round rounds_to_warning rounds_to_critical rounds_to_full")
-    assert set(now["view"]) == {"version", "cause"}
+    assert set(now["view"]) == {"version", "cause", "mode"}
     assert sum(r["tokens"] for r in now["rows"]) == now["used"]
     assert sum(layer["tokens"] for layer in now["layers"]) == now["used"]
     assert [layer["layer"] for layer in now["layers"]] == ["tools", "static", "dynamic", "history"]
@@ -124,6 +125,25 @@ def test_cost_of_a_session_adds_up(place: Place, here: Here, session: str) -> No
     assert report["by_model"]["offline-planner"]["tokens"] == report["tokens"]
     ended = place.payloads(session, "turn_completed")[0]["cost_micro"]
     assert float(report["usd"]) == pytest.approx(ended / 1e6)
+    assert report["upkeep"] == []
+    assert (report["upkeep_total"]["steps"], report["upkeep_total"]["net_usd"]) == (0, "0.00")
+
+
+def test_cost_tells_what_a_compaction_by_hand_saved(tmp_path: Path) -> None:
+    own = Place(tmp_path)
+    try:
+        assert own.cli("run", "run `seq 2000`", "--provider", "offline", "--approve", "all").status == 0
+        session = own.newest
+        assert own.cli("compact", session, "--keep", "1").status == 0
+        (step,) = json.loads(own.cli("cost", session, "--json").out)["upkeep"]
+        assert (step["version"], step["cause"], step["own_usd"], step["state"]) == (1, "manual", "0.00", "not_yet")
+        assert own.cli("run", "run `echo on`", "--session", session).status == 0
+        (step,) = json.loads(own.cli("cost", session, "--json").out)["upkeep"]
+        assert step["requests"] > 0
+        assert step["saved_tokens"] == step["requests"] * step["tokens_per_round"]
+        assert "Upkeep: 1 step" in own.cli("cost", session).out
+    finally:
+        own.close()
 
 
 def test_simulated_money_is_in_no_month(place: Place, here: Here) -> None:

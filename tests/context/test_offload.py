@@ -16,6 +16,7 @@ from geode_tui.context.offload import (
     SUMMARY_CHARS,
     gauge_counter,
     page_tokens,
+    referred,
     should_offload,
     stub_text,
     summary_of,
@@ -27,7 +28,7 @@ from geode_tui.core.limits import ResultBounds
 from geode_tui.core.messages import Message, ToolCallBlock, tool_text, user_text
 from geode_tui.core.tokens import CHUNK_CHARS, text_tokens
 from geode_tui.core.usage import Usage
-from geode_tui.core.views import Offload, Stub
+from geode_tui.core.views import Cause, Native, Offload, Operation, Stub, Summarise, Version
 from geode_tui.providers.offline.evidence import offload_ref
 from geode_tui.routes.budget import budget_of
 from geode_tui.routes.catalog import Catalog
@@ -165,6 +166,32 @@ def test_hostile_text_stays_within_its_string() -> None:
 
 def test_deeply_nested_json_is_text() -> None:
     assert summary_of('{"a":' * 100_000).startswith('{"a":')
+
+
+# -- what is referred to ----------------------------------------------------------------------------------------------
+def made(number: int, cause: Cause, *operations: Operation, back: tuple[int, ...] = ()) -> Version:
+    return Version(number=number, parent=number - 1, group=number, cause=cause, operations=operations, takes_back=back)
+
+
+ARRIVED = made(1, "arrival", Offload((Stub(3, "{}", "c1"), Stub(5, "{}", "c2"))))
+
+
+def test_what_is_sent_is_referred_to_and_what_an_undo_would_bring_back() -> None:
+    assert referred([]) == frozenset()
+    assert referred([ARRIVED]) == {"c1", "c2"}
+    summarised = made(2, "manual", Summarise(1, 4, "about c9"))
+    assert referred([ARRIVED, summarised]) == {"c1", "c2"}
+    assert referred([ARRIVED, summarised, made(3, "manual", Summarise(1, 4, "again"))]) == {"c2"}
+    undone = made(4, "undo", back=(3,))
+    assert referred([ARRIVED, summarised, made(3, "manual", Summarise(1, 4, "again")), undone]) == {"c1", "c2"}
+
+
+def test_what_a_summary_names_stays_and_so_does_all_behind_a_providers_own_block() -> None:
+    first = made(2, "manual", Summarise(1, 4, "x"))
+    assert referred([ARRIVED, first, made(3, "manual", Summarise(1, 6, "the log is in c1"))]) == {"c1", "c2"}
+    twice = made(3, "manual", Summarise(1, 6, "x")), made(4, "manual", Summarise(1, 6, "x"))
+    assert referred([ARRIVED, first, *twice]) == frozenset()
+    assert referred([ARRIVED, first, made(3, "manual", Native(1, 6, "{}", "anthropic"))]) == {"c1", "c2"}
 
 
 # -- in the conversation ----------------------------------------------------------------------------------------------

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+from geode_tui.context.mask import maskable
 from geode_tui.context.protect import batches, protected
+from geode_tui.context.rendering import Renderer
 from geode_tui.context.trim import max_turns, trimmed
 from geode_tui.context.view import Item, View, fold
-from geode_tui.core.messages import answered
+from geode_tui.core.messages import OpaqueBlock, answered
 from geode_tui.core.views import MaxTurns, Operation, Pin, Summarise, Trim, Version
 from tests.context.histories import histories
 from tests.context.talks import NATIVE, Talk, call, thought
@@ -28,6 +32,25 @@ def trim(talk: Talk, room: int, view: View | None = None, *, fixed: int = 0) -> 
         room=room,
         note=lambda first, upto: f"{first}-{upto} left out",
     )
+
+
+def test_b020_what_a_providers_own_tool_gave_stays_with_its_call() -> None:
+    talk = Talk()
+    talk.user("the task")
+    pair = tuple(
+        OpaqueBlock("anthropic", kind, json.dumps({"type": kind, name: "srvtoolu_1"}))
+        for kind, name in (("server_tool_use", "id"), ("web_search_tool_result", "tool_use_id"))
+    )
+    searched = talk.agent(*pair, "done")
+    for n in range(6):
+        talk.round(path=f"{n}.py")
+    for room in range(20, 140, 10):
+        operation = trim(talk, room)
+        view = under(operation) if operation is not None else View()
+        sent = {s.seq: s.message for s in Renderer().render(talk.items, view)}
+        assert sent.get(searched.seq, searched.message) is searched.message, "whole, or not at all"
+    assert maskable(talk.items, View(), keep_rounds=1)
+    assert searched not in maskable(talk.items, View(), keep_rounds=1)
 
 
 def worked(rounds: int) -> Talk:

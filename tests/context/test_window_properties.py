@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -13,14 +14,29 @@ from hypothesis import strategies as st
 from geode_tui.context.called import calls_of
 from geode_tui.context.conversation import Conversation
 from geode_tui.context.mask import maskable, masked
+from geode_tui.context.native_step import joins
 from geode_tui.context.protect import batches, boundary, has_native, kept, latest_input, protected, result_of
 from geode_tui.context.rendering import Renderer, is_bound
 from geode_tui.context.shrink import shrunk
 from geode_tui.context.trim import max_turns, trimmed
 from geode_tui.context.view import Item
-from geode_tui.core.messages import Message, answered
-from geode_tui.core.views import Cause, Clear, Offload, Operation, Pin, Stub, Summarise, Unpin, Version
+from geode_tui.core.messages import Message, OpaqueBlock, answered
+from geode_tui.core.native import compacts, is_native
+from geode_tui.core.views import (
+    Cause,
+    Clear,
+    Native,
+    Offload,
+    Operation,
+    Pin,
+    Replay,
+    Stub,
+    Summarise,
+    Unpin,
+    Version,
+)
 from geode_tui.routes.catalog import Catalog
+from geode_tui.runtime.auxiliary import up_to
 from tests.context.histories import histories
 
 LOOSE = Catalog().route("claude-opus-4-6", "anthropic", "payg")
@@ -33,6 +49,8 @@ STEPS = (
     "trim",
     "clear",
     "max_turns",
+    "native",
+    "native",
     "pin",
     "unpin",
     "undo",
@@ -56,12 +74,17 @@ class Driven:
         self.before: dict[int, tuple[Message, ...]] = {}
         self.pinned: dict[int, Message] = {}
         self.versions: list[Version] = []
+        self.stood: dict[str, tuple[Message, ...]] = {}
+        """What each block of the provider stands for, as it was sent when the block was written."""
 
     def grow(self, batch: Sequence[Item]) -> None:
         for item in batch:
             if item.message.role == "assistant":
                 self.before[item.seq] = tuple(self.conversation.messages)
             self.conversation.append(item)
+            if compacts(item.message):
+                made = self.conversation.version("provider", [Replay(item.seq)])
+                self._take(msgspec.structs.replace(made, newest=item.seq, mode="threshold"))
 
     def work(self, name: str, number: int) -> None:
         conversation = self.conversation
@@ -91,7 +114,12 @@ class Driven:
     def _operation(self, name: str, number: int) -> Operation | None:
         items, view = self.conversation.items, self.conversation.view
         keep = number % 6
+        if view.native is not None and name not in {"native", "max_turns"}:
+            return None  # no text of ours stands for anything beside a block of the provider
         match name:
+            case "native" if not has_native(items, view):
+                upto = boundary(items, view, keep)
+                return self._native(upto) if upto else None
             case "mask":
                 stale = maskable(items, view, keep_rounds=1 + keep)
                 refs = {item.seq: f"call_{item.seq}" for item in stale[::2]}
@@ -123,6 +151,25 @@ class Driven:
             case "max_turns":
                 return max_turns(items, view, 1 + keep)
         return None
+
+    def _native(self, upto: int) -> Native:
+        conversation = self.conversation
+        items, view = conversation.items, conversation.view
+        stays = kept(items, view, upto)
+        raw = json.dumps({"type": "compaction", "content": f"up to {upto}, {len(self.stood)}"})
+        self.stood[raw] = up_to(conversation.sent, upto)
+        seamless = not stays and joins(items, view, upto)
+        return Native(1, upto, raw, "anthropic", kept=stays, seamless=seamless)
+
+    def forms(self, messages: Sequence[Message]) -> Iterator[tuple[Message, ...]]:
+        """``messages``, and what they become when the block at their head gives way to what it stands for."""
+        made = tuple(messages)
+        yield made
+        while made and is_native(made[0].blocks[0]):
+            block = made[0].blocks[0]
+            assert isinstance(block, OpaqueBlock)
+            made = (*self.stood[block.raw], *made[1:])
+            yield made
 
     def _do(self, cause: Cause, operation: Operation, group: int | None = None) -> None:
         candidate = self.conversation.candidate([operation])
@@ -159,9 +206,10 @@ def _touched(version: Version) -> set[int]:
     return made
 
 
-def scripts() -> st.SearchStrategy[list[Script]]:
-    """What is done after each batch, in turn."""
-    step = st.tuples(st.sampled_from(STEPS), st.integers(0, 97))
+def scripts(*, native: bool = True) -> st.SearchStrategy[list[Script]]:
+    """What is done after each batch, in turn; with ``native`` also what a provider's server does when it is asked."""
+    names = [name for name in STEPS if native or name != "native"]
+    step = st.tuples(st.sampled_from(names), st.integers(0, 97))
     return st.lists(st.lists(step, max_size=3), min_size=1, max_size=8)
 
 
@@ -170,7 +218,11 @@ def holds(driven: Driven) -> None:
     conversation = driven.conversation
     messages = tuple(conversation.messages)
     assert answered(messages)
-    assert not messages or messages[0].role == "user"
+    native = conversation.view.native
+    assert not messages or messages[0].role == "user" or native is not None
+    blocks = [b for m in messages for b in m.blocks if isinstance(b, OpaqueBlock) and native and b.raw == native.raw]
+    assert len(blocks) == (native is not None), "the block stands once"
+    assert native is None or messages[0].blocks == tuple(blocks), "first, and alone"
     sent = {s.seq: s for s in conversation.sent if s.seq}
     latest = latest_input(conversation.items)
     assert latest is None or [m for m in messages if m is latest.message] == [latest.message]
@@ -213,7 +265,14 @@ def test_bound_thinking_is_sent_only_after_what_it_was_written_after(history: li
             driven.work(name, value)
             for at, each in enumerate(driven.conversation.sent):
                 if any(map(is_bound, each.message.blocks)):
-                    assert tuple(driven.conversation.messages[:at]) == driven.before[each.seq]
+                    assert driven.before[each.seq] in driven.forms(driven.conversation.messages[:at])
+
+
+def _without_compaction(message: Message) -> Message:
+    """What is sent of an answer whose provider's compaction was taken back."""
+    if not compacts(message):
+        return message
+    return msgspec.structs.replace(message, blocks=tuple(b for b in message.blocks if not is_native(b)))
 
 
 @given(history=histories(native=True), script=scripts())
@@ -225,7 +284,7 @@ def test_undoing_everything_sends_the_transcript_itself(history: list[Item], scr
             driven.work(name, value)
     for active in reversed(driven.conversation.view.active):
         driven.go(takes_back=(active,))
-    assert [id(m) for m in driven.conversation.messages] == [id(item.message) for item in history]
+    assert driven.conversation.messages == [m for item in history if (m := _without_compaction(item.message)).blocks]
 
 
 @given(history=histories(native=True), script=scripts(), bound=st.booleans())

@@ -68,6 +68,8 @@ GUARDED_VALUES: dict[str, Any] = {
     "limits": {"cost_usd": 1_000.0},
     "context_window": 1_000_000,
     "local_url": "http://10.0.0.1/v1",
+    "mcp": {"evil": {"command": "sh"}},
+    "dreams": {"share": 1.0},
 }
 
 

@@ -8,17 +8,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tests.lab.cache import prompt_tokens
-from tests.lab.compaction import seal_of
 from tests.lab.rules import Body, Inquiry, Refused
 from tests.lab.tokens import text_blocks
 
 CLEAR, CLEAR_THINKING, COMPACT = "clear_tool_uses_20250919", "clear_thinking_20251015", "compact_20260112"
-EDITS_BETA, COMPACT_BETA = "context-management-2025-06-27", "compact-2026-01-12"
+EDITS_BETA, COMPACT_BETA, ON_DEMAND_BETA = "context-management-2025-06-27", "compact-2026-01-12", "compact-2026-09-04"
 COMPACTING = (
     "claude-fable-5-1", "claude-fable-5", "claude-opus-5-5", "claude-opus-5", "claude-opus-4-8", "claude-opus-4-7",
     "claude-opus-4-6", "claude-sonnet-5", "claude-sonnet-4-6",
 )  # fmt: skip
-"""Models that compact at a threshold (RUNTIME.md 3.1)."""
+"""Models that compact, at a threshold (RUNTIME.md 3.1) or when asked to."""
 LEAST_TRIGGER = 50_000
 CLEARED = "[Old tool result content cleared]"
 _FIELDS = {
@@ -101,72 +100,43 @@ def edits_valid(inquiry: Inquiry) -> Refused | None:
     given = inquiry.body.get("context_management")
     if given is None:
         return None
-    if not _betas(inquiry) & {EDITS_BETA, COMPACT_BETA}:
-        return _invalid("context_management: Extra inputs are not permitted")
+    if not betas_of(inquiry) & {EDITS_BETA, COMPACT_BETA}:
+        return refused("context_management: Extra inputs are not permitted")
     for i, edit in enumerate(given["edits"]):
-        refused = _edit_valid(inquiry, f"context_management.edits.{i}", edit, first=not i)
-        if refused:
-            return refused
+        objection = _edit_valid(inquiry, f"context_management.edits.{i}", edit, first=not i)
+        if objection:
+            return objection
     return None
 
 
 def _edit_valid(inquiry: Inquiry, where: str, edit: Mapping[str, Any], *, first: bool) -> Refused | None:
     kind = edit.get("type")
-    if kind not in _FIELDS or (COMPACT_BETA if kind == COMPACT else EDITS_BETA) not in _betas(inquiry):
+    if kind not in _FIELDS or (COMPACT_BETA if kind == COMPACT else EDITS_BETA) not in betas_of(inquiry):
         tags = ", ".join(f"'{tag}'" for tag in sorted(_FIELDS))
-        return _invalid(
+        return refused(
             f"{where}: Input tag '{kind}' found using 'type' does not match any of the expected tags: {tags}"
         )
     if extra := sorted(edit.keys() - _FIELDS[kind]):
-        return _invalid(f"{where}.{kind}.{extra[0]}: Extra inputs are not permitted")
+        return refused(f"{where}.{kind}.{extra[0]}: Extra inputs are not permitted")
     if kind == CLEAR_THINKING and not first:
-        return _invalid(f"{where}: `{CLEAR_THINKING}` must be the first edit")
-    if kind == COMPACT and not _model_compacts(inquiry):
-        return _invalid(f"{where}: {inquiry.body['model']} does not support compaction")
+        return refused(f"{where}: `{CLEAR_THINKING}` must be the first edit")
+    if kind == COMPACT and not compacts(inquiry.body["model"]):
+        return refused(f"{where}: {inquiry.body['model']} does not support compaction")
     if kind == COMPACT and _trigger(edit) < LEAST_TRIGGER:
-        return _invalid(f"{where}.{kind}.trigger.value: Input should be greater than or equal to {LEAST_TRIGGER}")
+        return refused(f"{where}.{kind}.trigger.value: Input should be greater than or equal to {LEAST_TRIGGER}")
     return None
 
 
-def compactions_valid(inquiry: Inquiry) -> Refused | None:
-    """Compaction blocks as they were given out, in the assistant's messages, to a model that reads them."""
-    for i, message in enumerate(inquiry.body["messages"]):
-        for j, block in enumerate(text_blocks(message["content"])):
-            if block.get("type") == "compaction":
-                refused = _compaction_valid(inquiry, f"messages.{i}.content.{j}", message["role"], block)
-                if refused:
-                    return refused
-    return None
+def compacts(model: Any) -> bool:
+    """Whether ``model``, with or without a date, compacts."""
+    return re.sub(r"-20\d{6}$", "", str(model)) in COMPACTING
 
 
-def _compaction_valid(inquiry: Inquiry, where: str, role: str, block: Mapping[str, Any]) -> Refused | None:
-    if COMPACT_BETA not in _betas(inquiry):
-        return _invalid(f"{where}: Input tag 'compaction' found using 'type' does not match any of the expected tags")
-    if not _model_compacts(inquiry):
-        return _invalid(f"{where}: {inquiry.body['model']} does not support compaction")
-    if role != "assistant":
-        return _invalid(f"{where}: `compaction` blocks are the assistant's", "compaction_block_misplaced")
-    content = block.get("content")
-    if content is None:
-        return None
-    if not content:
-        return _invalid(f"{where}.compaction.content: String should have at least 1 character")
-    seal = seal_of(inquiry.secret, block)
-    if seal == "forged":
-        return _invalid(f"{where}: Invalid `signature` in `compaction` block", "compaction_signature_invalid")
-    if seal == "edited":
-        text = f"{where}: the `content` of the `compaction` block is not what its `signature` recorded"
-        return _invalid(text, "compaction_content_mismatch")
-    return None
-
-
-def _model_compacts(inquiry: Inquiry) -> bool:
-    return re.sub(r"-20\d{6}$", "", str(inquiry.body["model"])) in COMPACTING
-
-
-def _betas(inquiry: Inquiry) -> set[str]:
+def betas_of(inquiry: Inquiry) -> set[str]:
+    """The beta features that a request switches on."""
     return {beta.strip() for beta in inquiry.headers.get("anthropic-beta", "").split(",")}
 
 
-def _invalid(message: str, code: str | None = None) -> Refused:
+def refused(message: str, code: str | None = None) -> Refused:
+    """A 400 of the vendor's most common type, with the code that tells it apart from others."""
     return Refused(400, "invalid_request_error", message, code=code)

@@ -10,10 +10,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from tests.lab.anthropic_edits import compactions_valid, edits_valid
+from tests.lab.anthropic_edits import edits_valid
 from tests.lab.cache import mark_of
-from tests.lab.rules import Body, Inquiry, Refused, Rule, bearer, lone_surrogate, parsed
-from tests.lab.sealing import Place
+from tests.lab.compaction_rules import compactions_valid
+from tests.lab.on_demand import compaction_valid, summarisable
+from tests.lab.place import Place
+from tests.lab.rules import Body, Inquiry, Limits, Refused, Rule, bearer, lone_surrogate, parsed
 from tests.lab.tokens import text_blocks
 
 BOUND_MODELS = ("claude-fable-5-1", "claude-opus-5-5")
@@ -129,12 +131,13 @@ def marks_allowed(inquiry: Inquiry) -> Refused | None:
 
 
 def roles_valid(inquiry: Inquiry) -> Refused | None:
-    """The first message is the user's; other roles than the two do not exist."""
+    """The first message is the user's, or begins with a compaction; other roles than the two do not exist."""
     messages = inquiry.body["messages"]
     for i, message in enumerate(messages):
         if message["role"] not in {"user", "assistant"}:
             return invalid(f"messages.{i}.role: Input should be 'user' or 'assistant'")
-    if messages[0]["role"] != "user":
+    first = next(iter(text_blocks(messages[0]["content"])), {})
+    if messages[0]["role"] != "user" and first.get("type") != "compaction":
         return invalid('messages: first message must use the "user" role')
     return None
 
@@ -215,20 +218,25 @@ def _calls(message: Mapping[str, Any]) -> list[str]:
     return [b["id"] for b in text_blocks(message["content"]) if b.get("type") == "tool_use"]
 
 
+def binds_thinking(limits: Limits, model: Any) -> bool:
+    """Whether the thinking of ``model`` is valid only after what it was written after."""
+    return limits.bound_thinking or model in BOUND_MODELS
+
+
 def signatures_valid(inquiry: Inquiry) -> Refused | None:
     """Every thinking block is one this lab's model wrote; where its model binds it, wrote after just these messages."""
     if not any(block.get("type") == "thinking" for _, block in _every_block(inquiry.body)):
         return None
-    bound = inquiry.limits.bound_thinking or inquiry.body["model"] in BOUND_MODELS
+    bound = binds_thinking(inquiry.limits, inquiry.body["model"])
     place = Place(inquiry.secret)
     for i, message in enumerate(inquiry.body["messages"]):
         for j, block in enumerate(text_blocks(message["content"])):
             if block.get("type") == "thinking":
-                own, given = place.sign(block["thinking"]), str(block.get("signature", ""))
+                own, given = place.signatures(block["thinking"]), str(block.get("signature", ""))
                 where = f"messages.{i}.content.{j}: Invalid `signature` in `thinking` block"
-                if not _equal(own.partition(".")[0], given.partition(".")[0]):
+                if not _equal(own[0].partition(".")[0], given.partition(".")[0]):
                     return invalid(where)
-                if bound and not _equal(own, given):
+                if bound and not any(_equal(one, given) for one in own):
                     return invalid(f"{where}: the content before the block is not what it was written after")
             place.add(message["role"], block)
     return None
@@ -276,6 +284,16 @@ PROMPT_RULES: tuple[Rule, ...] = (
     edits_valid,
     compactions_valid,
 )
-RULES: tuple[Rule, ...] = (key_given, version_given, fields_given, output_limit, *PROMPT_RULES, prompt_fits)
+RULES: tuple[Rule, ...] = (
+    key_given,
+    version_given,
+    summarisable,
+    fields_given,
+    output_limit,
+    model_known,
+    compaction_valid,
+    *PROMPT_RULES,
+    prompt_fits,
+)
 COUNT_RULES: tuple[Rule, ...] = (key_given, version_given, *PROMPT_RULES)
 """What a token count checks: the prompt, but neither its size nor the output limit."""

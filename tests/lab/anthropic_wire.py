@@ -9,11 +9,13 @@ from itertools import count
 from typing import Any, TypeAlias
 
 from tests.lab.anthropic_edits import Edited, edited, edited_tokens
-from tests.lab.anthropic_rules import COUNT_RULES, RULES, invalid, parse_body
+from tests.lab.anthropic_rules import COUNT_RULES, RULES, binds_thinking, invalid, parse_body
 from tests.lab.cache import PromptCache, Split, prompt_tokens
-from tests.lab.compaction import compaction, opening
+from tests.lab.compaction import Swap, asked_compaction, compaction, opening
 from tests.lab.diagnosis import Diagnosis, Sent
 from tests.lab.http import Received, Response, Whole
+from tests.lab.on_demand import Written, written
+from tests.lab.place import place_of, sign
 from tests.lab.playing import (
     NextReply,
     Piece,
@@ -31,7 +33,6 @@ from tests.lab.playing import (
 )
 from tests.lab.rules import Inquiry, Limits, Refused, refusal
 from tests.lab.scripts import Answer, Block, Call, Fail, Part, Say, StreamError, Think
-from tests.lab.sealing import sign
 from tests.lab.tokens import canonical, count_block, count_text, text_blocks
 
 MESSAGES = "/v1/messages"
@@ -72,6 +73,8 @@ class AnthropicWire:
 
     def stream(self, body: dict[str, Any], reply: WithParts) -> Stream:
         """See `playing.Voice`."""
+        if body.get("compaction") is not None:
+            return self._on_demand(body, reply)
         prompt = edited(body)
         begun = usage = _prompt_usage(self._cache.serve(prompt.body))
         chunk = chunk_of(reply)
@@ -82,22 +85,7 @@ class AnthropicWire:
             after = {**prompt.body, "messages": [{"role": "assistant", "content": [compacted]}]}
             usage = _prompt_usage(self._cache.serve(after))
         extra = reply.usage if isinstance(reply, Answer) else {}
-        message_id = f"msg_{next(self._message_numbers):04d}"
-        start = {
-            "type": "message_start",
-            "message": {
-                "id": message_id,
-                "type": "message",
-                "role": "assistant",
-                "model": body["model"],
-                "content": [],
-                "stop_reason": None,
-                "stop_sequence": None,
-                "usage": {**begun, "output_tokens": 1, "service_tier": "standard", **extra},
-                **self._diagnosed(message_id, body),
-            },
-        }
-        content = [self._piece(start), self._piece({"type": "ping"})]
+        content = self._begun(body, {**begun, "output_tokens": 1, "service_tier": "standard", **extra})
         done: list[Mapping[str, Any]] = []
         for index, part in enumerate(blocks):
             signature = self._signature(part, body, done)
@@ -112,6 +100,57 @@ class AnthropicWire:
             {"type": "message_stop"},
         ]
         return Stream(content, [self._piece(event) for event in closing])
+
+    def _begun(self, body: dict[str, Any], usage: Mapping[str, Any]) -> list[Piece]:
+        """What every answer begins with."""
+        message_id = f"msg_{next(self._message_numbers):04d}"
+        message = {
+            "id": message_id,
+            "type": "message",
+            "role": "assistant",
+            "model": body["model"],
+            "content": [],
+            "stop_reason": None,
+            "stop_sequence": None,
+            "usage": usage,
+            **self._diagnosed(message_id, body),
+        }
+        return [self._piece({"type": "message_start", "message": message}), self._piece({"type": "ping"})]
+
+    def _on_demand(self, body: dict[str, Any], reply: WithParts) -> Stream:
+        """The answer to a request for a compaction: the block in one piece, or nothing where no summary came of it.
+        The call is reported as an iteration alone."""
+        read = _prompt_usage(self._cache.serve(body))
+        made = written(reply)
+        spent = sum(count_text(part.text) for part in reply.parts if isinstance(part, Say | Think))
+        extra = reply.usage if isinstance(reply, Answer) else {}
+        nothing = {"input_tokens": 0, "output_tokens": 0}
+        content = self._begun(body, nothing)
+        if (block := self._asked_for(body, made)) is not None:
+            content += [
+                self._piece(
+                    {"type": "content_block_start", "index": 0, "content_block": block}, len(block["content"] or "")
+                ),
+                self._piece({"type": "content_block_stop", "index": 0}),
+            ]
+        iteration = {"type": "compaction", **read, "output_tokens": spent, **extra}
+        closing: list[Event] = [
+            {
+                "type": "message_delta",
+                "delta": {"stop_reason": made.stop_reason, "stop_sequence": None},
+                "usage": {**nothing, "iterations": [iteration]},
+            },
+            {"type": "message_stop"},
+        ]
+        return Stream(content, [self._piece(event) for event in closing])
+
+    def _asked_for(self, body: Mapping[str, Any], made: Written) -> Mapping[str, Any] | None:
+        """The block that was asked for. Only a model that binds thinking to what stands before it can tell what did."""
+        if made.block is not None or not made.text:
+            return made.block
+        place = place_of(self._secret, body["messages"])
+        names = place.names if binds_thinking(self._limits, body["model"]) else ()
+        return asked_compaction(self._secret, made.text, Swap(names, body["messages"][-1]["role"]))
 
     def event(self, event: Event) -> bytes:
         """See `playing.Voice`."""

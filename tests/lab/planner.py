@@ -19,6 +19,7 @@ from geode_tui.core.messages import (
 from geode_tui.core.tools import ToolSpec
 from geode_tui.providers.base import Request
 from geode_tui.providers.offline.answer import answer
+from tests.lab.compaction import is_on_demand
 from tests.lab.kinds import kind_of
 from tests.lab.scripts import Answer, Call, Part, Say, Step, Think
 from tests.lab.tokens import items_of, text_blocks
@@ -76,7 +77,7 @@ def neutral(body: Mapping[str, Any]) -> Request:
         tools=tuple(_tool(tool) for tool in body.get("tools") or ()),
         tool_choice="none" if none else "auto",
         max_tokens=next((body[name] for name in _OUTPUT if body.get(name)), MAX_TOKENS),
-        purpose="summary" if kind_of(body) == "summary" else "turn",
+        purpose="summary" if kind_of(body) in {"summary", "compaction"} else "turn",
     )
 
 
@@ -120,6 +121,8 @@ def _from_messages(body: Mapping[str, Any]) -> Iterator[Message]:
             yield from (_result(b["tool_use_id"], b.get("content")) for b in blocks if b["type"] == "tool_result")
             yield from (_said("user", b["text"]) for b in blocks if b["type"] == "text")
         elif role == "assistant":
+            # What it asked for itself, a client gives the model in place of what was said before.
+            yield from (_said("user", b["content"]) for b in blocks if is_on_demand(b))
             yield _said("assistant", _text(blocks), *_calls(message, blocks))
 
 

@@ -18,12 +18,14 @@ from tests.lab.chat_profiles import PROFILES
 from tests.lab.chat_wire import COMPLETIONS, ChatWire
 from tests.lab.codex_wire import CODEX, CodexWire
 from tests.lab.http import Received, play, read_request
+from tests.lab.kinds import kind_of
 from tests.lab.models_wire import MODELS, ModelsWire
 from tests.lab.playing import Wire
 from tests.lab.prefix_cache import PrefixCache
 from tests.lab.responses_wire import INPUT_TOKENS, RESPONSES, ResponsesWire
 from tests.lab.rules import Limits
 from tests.lab.scripts import Reply, Say, ScriptStep, reply_of
+from tests.lab.summaries import of_messages
 from tests.lab.window import WindowReport, window_report
 
 SECRET = b"lab"
@@ -54,15 +56,18 @@ class Lab:
         port: int = 0,
         chaos: Chaos | None = None,
         otherwise: ScriptStep = Say("done"),  # noqa: B008 - frozen
+        compacting: ScriptStep = of_messages,
     ) -> None:
         """Args mean what `Limits` says; ``cache_minimum`` is the smallest cached prefix in tokens, ``clock`` gives
         epoch seconds for cache lifetimes and arrival times, ``port`` 0 takes a free one, ``chaos`` lets answers fail
-        before the scripted ones."""
+        before the scripted ones. ``compacting`` answers requests for a compaction, which take nothing off the script:
+        its text becomes the block's."""
         limits = Limits(window, max_output, models, api_key, bound_thinking, reject_at, always_overflow)
         self._wires = _wires(limits, clock, cache_minimum)
         self._models = ModelsWire(limits)
         self._storm = Storm(chaos) if chaos else None
         self._otherwise = otherwise
+        self.compacting = compacting
         self._script: deque[ScriptStep] = deque(script)
         self._clock = clock
         self._port = port
@@ -163,6 +168,8 @@ class Lab:
 
     def _next_reply(self, body: dict[str, Any]) -> Reply:
         trouble = self._storm.next() if self._storm else None
+        if trouble is None and kind_of(body) == "compaction":
+            return reply_of(self.compacting, body)
         return trouble or reply_of(self._script.popleft() if self._script else self._otherwise, body)
 
 

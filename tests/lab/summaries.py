@@ -6,9 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from geode_tui.core.headings import SUMMARY_HEADINGS
+from geode_tui.providers.offline.auxiliary import auxiliary_text
 from tests.lab.asked import asked
 from tests.lab.kinds import Kind, kind_of
+from tests.lab.planner import neutral
 from tests.lab.scripts import Answer, Cut, Say, ScriptStep, Step, Think
+from tests.lab.tokens import count_block, text_blocks
 
 CHUNK = 400
 
@@ -38,6 +41,17 @@ def good(task: str, *facts: str) -> Step:
     """A summary with all headings: the task verbatim, and ``facts`` as what was done."""
     rows = {"Active Task": [task], "Completed Actions": list(facts), "Pending User Asks": [task]}
     return _say(_written(rows))
+
+
+def of_messages(body: dict[str, Any]) -> Step:
+    """What the offline planner reads off the messages of ``body``; at most half as long, at four characters a token."""
+    request = neutral(body)
+    whole = auxiliary_text(request)
+    most = 2 * sum(count_block(block) for m in body["messages"] for block in text_blocks(m["content"]))
+    if len(whole) <= most:
+        return _say(whole)
+    short = f"Summary of {len(request.messages)} messages, the last of the person: {asked(body).text}"
+    return _say(" ".join(short.split())[: max(1, most)])
 
 
 def empty() -> Step:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from geode_tui.core.events import BlobRef
 from geode_tui.core.messages import user_text
 from geode_tui.log import blobs
 from geode_tui.log.store import INLINE_LIMIT, StoreError, fetch_one
@@ -59,7 +60,7 @@ def test_a_link_in_a_bodys_place_is_not_followed(tmp_path: Path) -> None:
     """B123."""
     secret = tmp_path / "secret"
     secret.write_text("a key")
-    ref = blobs.BlobRef(hashlib.sha256(b"a key").hexdigest(), 5, "")
+    ref = BlobRef(hashlib.sha256(b"a key").hexdigest(), 5, "")
     (tmp_path / "receipts").mkdir()
     (tmp_path / "receipts" / ref.sha256).symlink_to(secret)
     with pytest.raises(StoreError, match=r"cannot be read"):

@@ -10,12 +10,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from geode_tui.core.ids import BadId, check_id
-from geode_tui.log import offloads
+from geode_tui.log import offloads, receipts
 from geode_tui.log.offloads import OffloadDamaged, OffloadFailed, OffloadUnknown
 
 S = "20261130-152345-k7f3"
@@ -64,6 +65,7 @@ def test_a_result_is_one_compact_object_that_older_readers_know(tmp_path: Path) 
         "call_seq": 12,
         "bytes": len("한 결과 \x1b[31m".encode()),
         "pinned": False,
+        "receipt": "",
     }
     assert b"\n" not in raw
     assert b'": ' not in raw
@@ -323,3 +325,87 @@ def test_a_copy_of_a_session_reads_the_results_that_it_names(tmp_path: Path) -> 
     assert [a.ref_id for a in offloads.listing(tmp_path, "copy")] == ["call_1"]
     file_of(tmp_path, "call_1").unlink()
     assert offloads.load(tmp_path, "copy", "call_1").text == "one"
+
+
+# -- piece by piece ---------------------------------------------------------------------------------------------------
+def whole(geode: Path, ref_id: str = "call_1") -> str:
+    with offloads.reading(geode, S, ref_id) as stored:
+        return "".join(stored.pieces())
+
+
+@given(st.text(st.characters(codec="utf-8")))
+def test_a_result_read_in_pieces_is_the_result(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    geode = tmp_path_factory.getbasetemp() / "pieces"
+    about = keep(geode, text)
+    assert whole(geode, about.ref_id) == text
+
+
+@pytest.mark.parametrize("result", ['한 \U0001f642 \\ "', {"rows": [1]}, ["a"], 7, None])
+@pytest.mark.parametrize("last", [False, True])
+def test_another_programs_file_is_read_in_pieces_too(tmp_path: Path, result: object, last: bool) -> None:
+    fields = {"ref_id": "call_1", "offloaded_at": 5.5, "result": result}
+    if not last:
+        fields["extra"] = fields.pop("offloaded_at")
+        fields["offloaded_at"] = 5.5
+    file = file_of(tmp_path, "call_1")
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps(fields))
+    text = whole(tmp_path)
+    assert text == offloads.load(tmp_path, S, "call_1").text
+    assert offloads.pin(tmp_path, S, "call_1", pinned=True).pinned
+    assert whole(tmp_path) == text
+    assert offloads.listing(tmp_path, S)[0].pinned
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_a_damaged_file_is_an_error_when_it_is_read_in_pieces(tmp_path: Path, damage: bytes) -> None:
+    keep(tmp_path, "x")
+    file_of(tmp_path, "call_1").write_bytes(damage)
+    with pytest.raises(OffloadDamaged, match=r"call_1"):
+        whole(tmp_path)
+
+
+@pytest.mark.parametrize("cut", [1, 2, 500, 5_000])
+def test_a_file_that_ends_too_early_is_damaged(tmp_path: Path, cut: int) -> None:
+    keep(tmp_path, "line\n" * 2_000)
+    file = file_of(tmp_path, "call_1")
+    file.write_bytes(file.read_bytes()[:-cut])
+    with pytest.raises(OffloadDamaged):
+        whole(tmp_path)
+    assert offloads.listing(tmp_path, S) != []
+
+
+def test_a_receipt_is_stored_as_text_and_names_its_bytes(tmp_path: Path) -> None:
+    """B049."""
+    data = b"ok \x80\x88\xff line\n" * 200_000
+    ref = receipts.keep(tmp_path, [data])
+    about = offloads.keep(tmp_path, S, "call_1", ref, now=1.0)
+    text = data.decode("utf-8", "replace")
+    assert (whole(tmp_path) == text) is True
+    assert (about.bytes, about.receipt) == (len(text.encode()), ref.sha256)
+    assert offloads.keep(tmp_path, S, "call_1", ref, now=2.0) == about
+    plain = offloads.keep(tmp_path, S, "call_2", receipts.keep(tmp_path, [b"plain"]), now=1.0)
+    assert (plain.receipt, plain.sha256) == ("", hashlib.sha256(b"plain").hexdigest())
+
+
+def test_a_receipt_that_is_gone_cannot_be_stored(tmp_path: Path) -> None:
+    ref = receipts.keep(tmp_path, [b"x" * 300_000])
+    (tmp_path / ref.path).unlink()
+    with pytest.raises(OffloadFailed, match="not stored"):
+        offloads.keep(tmp_path, S, "call_1", ref, now=1.0)
+    assert offloads.listing(tmp_path, S) == []
+
+
+def test_pinning_changes_nothing_else(tmp_path: Path) -> None:
+    about = keep(tmp_path, "한 line\n" * 300_000)
+    file = file_of(tmp_path, "call_1")
+    os.utime(file, ns=(5, 7))
+    before = file.read_bytes()
+    assert offloads.pin(tmp_path, S, "call_1", pinned=True) == msgspec.structs.replace(about, pinned=True)
+    assert file.stat().st_mtime_ns == 7
+    assert offloads.share(tmp_path, S, "copy", ["call_1"]) == 0
+    offloads.pin(tmp_path, S, "call_1", pinned=False)
+    assert (file.read_bytes() == before) is True
+    assert offloads.listing(tmp_path, "copy")[0].pinned
+    with pytest.raises(OffloadUnknown, match=r"call_1"):
+        offloads.pin(tmp_path, S, "call_9", pinned=True)

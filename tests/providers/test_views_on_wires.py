@@ -31,7 +31,7 @@ from geode_tui.core.messages import (
     user_text,
 )
 from geode_tui.core.tools import ToolSpec
-from geode_tui.providers.base import Provider, Request
+from geode_tui.providers.base import Edits, Provider, Request
 from geode_tui.routes.catalog import Catalog
 from tests.context.histories import TOOLS, Turn, histories, written
 from tests.context.histories import Call as RoughCall
@@ -49,6 +49,8 @@ ALL = (*ROUTES, *BOUND)
 NOT_LONG = {*SHORT, BOUND[0]}
 SPECS = tuple(ToolSpec(name, "Does it.", {"type": "object"}) for name in TOOLS)
 GO_ON = user_text("go on", "runtime")
+NEVER = Edits(compact_at=900_000)
+"""A vendor reads the blocks that it wrote by itself only where it may write another."""
 
 
 class Wired(Driven):
@@ -99,7 +101,7 @@ class Wired(Driven):
         messages = tuple(self.conversation.messages)
         if messages[-1].role == "assistant":
             messages = (*messages, GO_ON)
-        return request(self.route, *messages, tools=SPECS, cache_messages=cache_marks(messages))
+        return request(self.route, *messages, tools=SPECS, cache_messages=cache_marks(messages), edits=NEVER)
 
     async def accepted(self) -> None:
         """The lab takes what would be sent now, and it arrived with everything that is protected."""
@@ -215,13 +217,13 @@ async def test_a_step_and_its_undo_leave_no_byte_changed_with_thoughts_and_image
 
 @_routes()
 @settings(max_examples=3, suppress_health_check=[HealthCheck.too_slow])
-@given(history=histories(turns=3), script=scripts())
+@given(history=histories(turns=3), script=scripts(native=False))
 def test_whatever_was_done_to_the_window_is_taken(route: Route, history: list[Item], script: list[Script]) -> None:
     asyncio.run(lived_through(route, history, script))
 
 
 @_routes(long=True)
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
-@given(history=histories(native=True), script=scripts())
+@given(history=histories(native=True), script=scripts(native=False))
 def test_whatever_was_done_to_a_long_one_is_taken(route: Route, history: list[Item], script: list[Script]) -> None:
     asyncio.run(lived_through(route, history, script))

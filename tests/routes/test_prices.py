@@ -11,7 +11,7 @@ from genai_prices.data_snapshot import get_snapshot
 
 from geode_tui.core.usage import Usage, micro_usd
 from geode_tui.routes.catalog import Catalog, Route
-from geode_tui.routes.prices import bill, cost_micro, money_of, price_tiers, worst_micro
+from geode_tui.routes.prices import bill, cost_micro, money_of, price_tiers, read_micro, worst_micro
 
 CATALOG = Catalog()
 WHEN = datetime(2026, 10, 1, tzinfo=UTC)
@@ -287,3 +287,19 @@ def test_work_beside_an_answer_is_billed_by_its_own_size() -> None:
     assert bill(GPT, answer, (), TS) == (apart[0], None)
     assert bill(GPT, answer, work, TS, 77) == (77, beside)
     assert bill(CATALOG.route("nobody-knows", "openai", "payg"), answer, work, TS) == (None, beside)
+
+
+def test_a_million_tokens_of_a_prompt_that_was_sent_before_are_priced_as_read_at_the_requests_size() -> None:
+    sonnet = CATALOG.route("claude-sonnet-4-5", "anthropic", "payg")
+    small, large = Usage(10, 500, 100_000), Usage(10, 500, 300_000)
+    assert read_micro(sonnet, small, TS) == 300_000
+    read = Usage(cache_read_tokens=300_010)
+    assert read_micro(sonnet, large, TS) == round((cost_micro(sonnet, read, TS) or 0) * 1_000_000 / 300_010)
+    assert read_micro(sonnet, Usage(100_000), TS) == 3_000_000, "nothing is said of a cache: it would be sent again"
+    assert read_micro(sonnet, Usage(0, 0, 0), TS) == 300_000
+
+
+def test_a_stated_price_of_reading_needs_no_list_and_without_any_there_is_none() -> None:
+    offline = CATALOG.route("offline-planner", "offline", "adapter")
+    assert (read_micro(offline, Usage(1, 1, 1), TS), read_micro(offline, Usage(1), TS)) == (300_000, 3_000_000)
+    assert read_micro(CATALOG.route("nobody-knows", "openai", "payg"), Usage(1, 1, 1), TS) is None

@@ -17,13 +17,14 @@ import os
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import msgspec
 
 from geode_tui.cli.observer import FoldObserver, resume_point
-from geode_tui.core.limits import Limits, ResultBounds, RunOptions
+from geode_tui.core.limits import DreamRules, Limits, ResultBounds, Retention, RunOptions
 from geode_tui.core.messages import Block, Message, TextBlock, ToolCallBlock
 from geode_tui.core.text import Redactor
 from geode_tui.core.tools import Safety, ToolSpec
@@ -47,13 +48,18 @@ from geode_tui.runtime.tools.registry import builtin_tools
 from geode_tui.runtime.worker import Worker
 from geode_tui.view.follow import state_at
 from geode_tui.view.state import RunState
+from tests.memory import in_memory
 
 Event: TypeAlias = tuple[str, dict[str, Any]]
 SESSION = "s-1"
-MEMORY = "/dev/shm"
-"""A file system in memory, where there is one: the store syncs for every intent, and a slow disk is not under test."""
 PATIENCE_S = 120.0
 """How long a test waits for what must happen: only a defect makes it wait that long."""
+
+
+@cache
+def catalog() -> Catalog:
+    """The catalogue; reading it takes longer than most turns here."""
+    return Catalog()
 
 
 class FakeClock:
@@ -227,6 +233,8 @@ class Bench:
         self.route: Route | None = None
         self.redact = Redactor()
         self.bounds = ResultBounds()
+        self.retention = Retention()
+        self.dreams = DreamRules()
         self.session: Session | None = None
         self._keys = itertools.count(1)
         create(self.store).close()
@@ -253,13 +261,15 @@ class Bench:
             clock=self.clock,
             root=self.root,
             options=options,
-            route=self.route or Catalog().route(model, self.provider.name, self.provider.source),
+            route=self.route or catalog().route(model, self.provider.name, self.provider.source),
             provider=self.provider,
             tools=self.tools,
             context=ToolContext(self.root.resolve(), (self.geode.resolve(),), SESSION, self.deadline_s),
             point=point,
         )
         session.open_route, session.bounds = self.opener, self.bounds
+        session.stored.retention = self.retention
+        session.dreams = self.dreams
         inbox = Inbox(reading, SESSION)
         made = Worker(
             session, lease, inbox, point, pid=os.getpid(), title="", end_group=kill_group, redact=self.redact,
@@ -423,7 +433,7 @@ def bench(
     """A fresh project and session. Extra keywords are those of `RunOptions`."""
     model = options.pop("model", "offline-planner" if provider.name == "offline" else "claude-sonnet-5")
     chosen = RunOptions(model=model, provider=provider.name, approve=approve, limits=limits, **options)
-    with tempfile.TemporaryDirectory(dir=MEMORY if os.access(MEMORY, os.W_OK) else None) as folder:
+    with tempfile.TemporaryDirectory(dir=in_memory()) as folder:
         made = Bench(Path(folder), provider, chosen, builtin_tools() if tools is None else tools)
         try:
             yield made

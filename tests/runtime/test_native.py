@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 from geode_tui.context.estimate import PromptMeter
 from geode_tui.context.prefix import Prefix
+from geode_tui.context.view import View
 from geode_tui.core.limits import Limits
 from geode_tui.core.messages import Message, OpaqueBlock, TextBlock, user_text
 from geode_tui.core.usage import Usage
@@ -67,15 +69,20 @@ async def test_a_run_is_compacted_twice_by_its_provider_and_goes_on() -> None:
     async with working(OPUS, Works(21, words=2_500), words=100, window=WINDOW) as (run, lab):
         await run.turn(TASK)
         assert run.ending == "natural"
-        assert (
-            run.payloads("llm_call_failed") == run.payloads("view_changed") == run.payloads("maintenance_ended") == []
-        )
+        assert run.payloads("llm_call_failed") == run.payloads("maintenance_ended") == []
         edits = [edits_of(body) for body in turns(lab)]
         assert all(list(e) == [CLEAR, COMPACT] for e in edits)
         assert all(e[COMPACT]["trigger"] == {"type": "input_tokens", "value": 50_000} for e in edits)
 
         told = run.payloads("provider_compacted")
         assert len(told) == 2
+        changed = run.payloads("view_changed")
+        assert [(c["cause"], c["mode"], c["operations"]) for c in changed] == [
+            ("provider", "threshold", {"replay": 1})
+        ] * 2
+        assert [c["context"] for c in changed] == [
+            e["context"] for e in run.payloads("llm_call_ended") if e["message_seq"] in {t["seq"] for t in told}
+        ]
         ends = {e["message_seq"]: e for e in run.payloads("llm_call_ended")}
         for event in told:
             end = ends[event["seq"]]
@@ -93,12 +100,60 @@ async def test_a_run_is_compacted_twice_by_its_provider_and_goes_on() -> None:
         assert compactions(turns(lab)[-1]) == [json.loads(block.raw) for block in stored]
         same_from_the_log(run)
 
-        orders = (cmd.Compact(keep=2), cmd.Compact(keep=2, prune=True), cmd.Undo(), cmd.Redo())
+        seq = next(m.seq for m in run.rows() if m.role == "tool")
+        orders = (
+            cmd.Compact(keep=2),
+            cmd.Compact(keep=2, prune=True),
+            cmd.Mask(),
+            cmd.Mask((seq,)),
+            cmd.Offload((seq,)),
+        )
         keys = [run.send(order) for order in orders]
         await run.serve()
         assert {run.outcome(key) for key in keys} == {"refused"}
-        assert all("compaction block of its provider" in run.detail(key) for key in keys)
+        assert all("compaction block that its provider wrote by itself" in run.detail(key) for key in keys)
         assert lab.sent.rejections == 0
+
+
+async def test_undo_stops_replaying_the_providers_block_where_the_originals_fit() -> None:
+    async with working(OPUS, Works(12, words=2_500), words=100, window=WINDOW) as (run, lab):
+        await run.turn(TASK)
+        stored = [b for m in run.messages() for b in m.blocks if isinstance(b, OpaqueBlock)]
+        assert len(stored) == 1
+        undone = run.send(cmd.Undo())
+        await run.serve()
+        assert run.outcome(undone) == "done", run.detail(undone)
+        version = run.payloads("view_changed")[-1]
+        assert (version["cause"], version["mode"]) == ("undo", "threshold")
+        assert 50_000 < version["tokens_after"] < 67_232
+
+        await run.turn("and now?")
+        body = turns(lab)[-1]
+        assert compactions(body) == []
+        assert COMPACT in edits_of(body)
+        assert edits_of(body)[COMPACT]["trigger"]["value"] >= version["tokens_after"], "it is not done again at once"
+        assert lab.sent.rejections == 0
+        same_from_the_log(run)
+
+        again = run.send(cmd.Redo())
+        await run.serve()
+        assert run.outcome(again) == "done"
+        await run.turn("and then?")
+        assert compactions(turns(lab)[-1]) == [json.loads(stored[0].raw)]
+        assert lab.sent.rejections == 0
+        same_from_the_log(run)
+
+
+async def test_undo_of_a_providers_compaction_says_so_where_the_originals_do_not_fit() -> None:
+    async with working(OPUS, Works(21, words=2_500), words=100, window=WINDOW) as (run, lab):
+        await run.turn(TASK)
+        first = run.send(cmd.Undo())
+        second = run.send(cmd.Undo())
+        await run.serve()
+        assert (run.outcome(first), run.outcome(second)) == ("done", "refused")
+        assert re.fullmatch(r"the context would need about \d+ tokens and 67232 fit", run.detail(second))
+        await run.turn("and now?")
+        assert len(compactions(turns(lab)[-1])) == 1
 
 
 async def test_a_worker_that_dies_between_two_compactions_costs_nothing_but_the_request() -> None:
@@ -176,7 +231,7 @@ async def test_b037_a_compaction_that_failed_changes_nothing_and_forbids_ours() 
         assert run.payloads("llm_call_started")[-1]["context"]["used"] > 3_600
         key = run.send(cmd.Compact(keep=1))
         await run.serve()
-        assert "compaction block of its provider" in run.detail(key)
+        assert "compaction block that its provider wrote by itself" in run.detail(key)
 
 
 # -- clearing ---------------------------------------------------------------------------------------------------------
@@ -217,16 +272,24 @@ async def test_what_was_cleared_is_not_missing_from_the_next_estimate() -> None:
 def test_each_model_is_asked_for_what_its_vendor_lists(model: str) -> None:
     route = Catalog().route(model, "anthropic", "payg")
     budget = budget_of(route, 32_768)
-    made = edits_for(route, budget, ())
+    made = edits_for(route, budget, (), View())
     assert (made.compact_at is not None, made.clear_at is not None) == (model in COMPACTING, model in CLEARING)
     if model in COMPACTING:
         assert made.compact_at == 773_785
 
 
+def test_beside_a_block_of_its_own_the_provider_is_asked_for_another_however_small_the_budget_is() -> None:
+    route = Catalog().route("claude-opus-5", "anthropic", "payg", window=60_000)
+    budget = budget_of(route, 32_768)
+    block = Message("assistant", (NATIVE, TextBlock("on")))
+    assert edits_for(route, budget, (), View()).compact_at is None
+    assert edits_for(route, budget, (user_text("go"), block), View()).compact_at == 50_000
+
+
 @pytest.mark.parametrize("route", ["claude-next-9 anthropic payg", "gpt-6-sol openai payg", "glm-5.3 glm payg"])
 def test_an_unlisted_model_and_another_vendors_are_asked_for_nothing(route: str) -> None:
     found = Catalog().route(*route.split())
-    assert edits_for(found, budget_of(found, 32_768), ()) == Edits()
+    assert edits_for(found, budget_of(found, 32_768), (), View()) == Edits()
 
 
 def test_as_many_results_stay_as_the_last_batch_has() -> None:
@@ -234,7 +297,7 @@ def test_as_many_results_stay_as_the_last_batch_has() -> None:
     talk = Talk()
     talk.user()
     talk.agent(*(call("look", n=n) for n in range(7)))
-    made = edits_for(route, budget_of(route, 32_768), [item.message for item in talk.items])
+    made = edits_for(route, budget_of(route, 32_768), [item.message for item in talk.items], View())
     assert (made.clear_keep, made.clear_except) == (7, ("use_skill", "recall_tool_result"))
     assert made.clear_at_least == (1_000_000 - 32_768) * 5 // 100
 

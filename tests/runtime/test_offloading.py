@@ -8,6 +8,7 @@ import itertools
 import json
 import threading
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,7 @@ async def test_row_view_and_events_are_there_together() -> None:
             "turn_id": f"{SESSION}:1",
             "tool_call_id": "toolu_1",
             "path": f"tool-offload/{SESSION}/toolu_1.json",
+            "extrapolated": False,
         }
         (version,) = versions(run)
         (operation,) = version.operations
@@ -179,9 +181,16 @@ async def test_several_megabytes_pass_through() -> None:
     with offloading(calls(asks("look", "c1")), tools=(stub("look", text),), bounds=ResultBounds()) as run:
         await run.turn()
         assert run.ending == "natural"
-        assert run.results()[0][1] == text
+        row = run.results()[0][1]
+        assert len(row) < 65_000
+        assert (row[:40_000], row[-10_000:]) == (text[:40_000], text[-10_000:])
+        assert "characters left out here: the whole is stored as c1 ..." in row
+        receipt = run.named("tool_exec_ended")["receipt"]
+        assert (run.geode / receipt["path"]).read_bytes() == text.encode()
+        assert (receipt["bytes"], receipt["sha256"]) == (len(text.encode()), sha256(text.encode()).hexdigest())
         assert len(sent_results(run.provider.requests[1])["c1"]) < 2_000
-        assert offloads.load(run.geode, SESSION, "c1").text == text
+        assert (offloads.load(run.geode, SESSION, "c1").text == text) is True
+        assert run.named("tool_result_offloaded")["extrapolated"]
         assert run.named("tool_result_offloaded")["original_tokens"] == pytest.approx(text_tokens(text), rel=0.4)
 
 
@@ -349,7 +358,7 @@ async def test_a_crash_between_file_and_row_leaves_a_file_that_harms_nothing() -
         assert run.ending == "natural"
 
 
-@pytest.mark.parametrize("part", [(views, "add_version"), (results, "_changed")], ids=["version", "event"])
+@pytest.mark.parametrize("part", [(views, "add_version"), (results, "view_changed")], ids=["version", "event"])
 async def test_a_transaction_that_fails_leaves_neither_row_nor_stub(
     part: tuple[Any, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
+from collections.abc import AsyncIterator
 
 import msgspec
 import pytest
@@ -13,7 +15,7 @@ from geode_tui.core.usage import Usage
 from geode_tui.core.views import Summarise
 from geode_tui.log import commands as cmd
 from geode_tui.log import views
-from geode_tui.providers.base import Finished, Request
+from geode_tui.providers.base import Finished, Request, StreamEvent
 from geode_tui.providers.errors import ErrorKind, ProviderError
 from geode_tui.routes.catalog import Catalog
 from geode_tui.runtime.tools.base import ToolOutcome
@@ -109,7 +111,7 @@ async def test_a_summary_that_must_not_be_used_is_refused_and_told(answer: str |
         assert len(model.summaries) == 1
 
 
-async def test_a_provider_that_refuses_is_believed_however_small_the_estimate_is() -> None:
+async def test_b031_a_provider_that_refuses_is_believed_however_small_the_estimate_is() -> None:
     model = WindowModel(40, fits=24_000, summary=lambda request: summary_of(TASK))
     with bench(model, tools=looks(700)) as run:
         run.route = small_route(200_000)
@@ -150,7 +152,7 @@ async def test_one_that_always_refuses_ends_after_two_recoveries_without_another
         assert "Nothing was reset" in run.end["detail"]
 
 
-async def test_what_is_fixed_and_too_large_by_itself_is_named_and_nothing_is_asked() -> None:
+async def test_b021_what_is_fixed_and_too_large_by_itself_is_named_and_nothing_is_asked() -> None:
     model = WindowModel(3)
     with bench(model, tools=looks(10)) as run:
         run.route = msgspec.structs.replace(small_route(30_000), input_cap=100)
@@ -321,6 +323,34 @@ async def test_the_summary_is_a_call_of_its_own_purpose_and_is_paid_for() -> Non
         assert "the names" in request.messages[0].text
         assert [p["purpose"] for p in run.payloads("llm_call_ended")][-1] == "summary"
         assert run.state.newest_seq == len(run.messages()), "a summary is no message"
+
+
+async def test_b035_a_summary_that_hangs_is_given_up_and_the_next_one_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("geode_tui.runtime.auxiliary.WHOLE_S", 0.05)
+    hangs = asyncio.Event()
+
+    class Hanging(WindowModel):
+        async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
+            if request.purpose == "summary" and not hangs.is_set():
+                await hangs.wait()
+            async for event in super().stream(request):
+                yield event
+
+    model = Hanging(12, summary=lambda request: summary_of(TASK))
+    with bench(model, tools=looks(50)) as run:
+        await run.turn(TASK)
+        first = run.send(cmd.Compact(keep=2))
+        await run.serve()
+        assert (run.outcome(first), run.detail(first)) == (
+            "refused",
+            "no summary: the model gave none within 0 s",
+        )
+        assert [p["error_type"] for p in run.payloads("maintenance_ended")] == ["timeout"]
+        assert [p["error_type"] for p in run.payloads("llm_call_failed")] == ["cancelled"]
+        hangs.set()
+        second = run.send(cmd.Compact(keep=2))
+        await run.serve()
+        assert run.outcome(second) == "done"
 
 
 async def test_the_artifact_says_whether_it_is_applied() -> None:

@@ -7,6 +7,7 @@ import itertools
 import json
 import re
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -31,11 +32,20 @@ from tests.providers.wires import ANTHROPIC, BOUND, KEY, ROUTES, SHORT, Route, a
 from tests.runtime.harness import Bench, StubTool, bench
 
 TASK = "Look at all parts of the ledger and never touch config.toml"
-NOT_LONG = {*SHORT, BOUND[0]}
+TEXTS = replace(ANTHROPIC, name="anthropic-claude-haiku-4-5", model="claude-haiku-4-5")
+"""Its server does not compact: texts stand for what is older, as on every other vendor's wire."""
+NOT_LONG = {*SHORT, TEXTS, BOUND[0]}
 every_wire = pytest.mark.parametrize(
     "route",
-    [pytest.param(r, id=r.name, marks=() if r in NOT_LONG else pytest.mark.long) for r in (*ROUTES, *BOUND)],
+    [pytest.param(r, id=r.name, marks=() if r in NOT_LONG else pytest.mark.long) for r in (*ROUTES, TEXTS, *BOUND)],
 )
+
+
+def native(route: Route) -> bool:
+    """Whether the provider itself writes what stands for older messages there."""
+    return Catalog().route(route.model, "anthropic", "payg").compacts_on_demand
+
+
 WINDOW, ROUNDS = 60_000, 22
 
 
@@ -129,7 +139,7 @@ async def test_a_preview_a_compaction_and_its_undo_leave_no_byte_changed(route: 
         last = turns(lab)[-1]
         assert marks(last, "said") == set(range(1, 12))
         assert marks(last, "seen") == set(range(1, 23))
-        assert lab.sent.count("summary") == 2
+        assert lab.sent.count("compaction" if native(route) else "summary") == 2
         assert {r.status for r in lab.requests} == {200}
         bound = route in BOUND
         assert back["unbound"] == (5 if bound else 0)
@@ -208,14 +218,19 @@ async def test_a_small_window_is_kept_and_nothing_is_refused(route: Route) -> No
         model.words = 400 if model.number < 14 else 1_700 if model.number < 18 else 5_200
         return model(body)
 
-    async with working(route, grows, words=700, window=WINDOW) as (run, lab):
+    window = WINDOW + (16_000 if route is TEXTS else 0)  # which thinks within its output limit
+    async with working(route, grows, words=700, window=window) as (run, lab):
         await run.turn(TASK)
         assert run.ending == "natural", run.end
         assert {r.status for r in lab.requests} == {200}
-        assert lab.sent.count("summary") >= 1
+        assert lab.sent.count("compaction" if native(route) else "summary") >= 1
         changes = run.payloads("view_changed")
         done = {name for change in changes for name in change["operations"]}
-        assert {"summarise", "trim", *([] if route in BOUND else ["mask", "shrink"])} <= done
+        if native(route):
+            assert done == {"native"}, "once a block of the provider stands, nothing else may change"
+            assert {change["mode"] for change in changes} == {"on_demand"}
+        else:
+            assert {"mask", "shrink", "summarise", "trim"} <= done
         assert all(change["tokens_after"] < change["tokens_before"] for change in changes)
         assert all(TASK in json.dumps(body) for body in turns(lab))
         assert answered(tuple(run.messages()))

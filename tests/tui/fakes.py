@@ -19,11 +19,17 @@ from geode_tui.log.browse import PAGE, EventPage, EventQuery
 from geode_tui.log.rows import Liveness, MessageRow, PendingCommand, StoredMessage
 from geode_tui.tui.app import GeodeApp
 from geode_tui.tui.glyphs import UNICODE, Glyphs
-from geode_tui.tui.source import Exported, ModelChoice, SourceError
+from geode_tui.tui.source import Exported, ModelChoice, OpenedOffload, SourceError
+from geode_tui.tui.viewer.document import Bytes
 from geode_tui.view.blocks import BlockEntry
+from geode_tui.view.compaction import CompactionPreview
 from geode_tui.view.cost import MonthCost
+from geode_tui.view.dreams import DreamTable
 from geode_tui.view.follow import Batch, Op
-from geode_tui.view.state import Money, OpenApproval, RoundFigures, RunState
+from geode_tui.view.offloads import OffloadRow, OffloadTable
+from geode_tui.view.state import Money, OpenApproval, RoundFigures, RunState, WindowNote
+from geode_tui.view.versions import VersionDiff, VersionList
+from geode_tui.view.window_history import LostRow
 
 NOW = 1_790_000_000.0
 HELD = Liveness("held", pid=4711)
@@ -161,8 +167,28 @@ class FakeSource:
         self.entries: tuple[BlockEntry, ...] = ()
         self.blocks_read = 0
         self.version_read = 0
+        self.listed = VersionList()
+        self.lists_read = 0
+        self.diffs: dict[tuple[int, int], VersionDiff] = {}
         self.forked: list[tuple[int, int]] = []
         self.ledger: tuple[MonthCost, ...] = ()
+        self.preview = CompactionPreview(False, "none", "")
+        self.previews: list[tuple[int, str, bool]] = []
+        """What was asked of `compaction`."""
+        self.may_preview = threading.Event()
+        """Cleared, `compaction` waits for it."""
+        self.may_preview.set()
+        self.summaries: dict[int, str] = {}
+        self.stored = OffloadTable()
+        self.offloads_read = 0
+        self.files_read: list[str] = []
+        self.results: dict[str, Bytes] = {}
+        self.stubs: dict[str, str | None] = {}
+        self.saved: dict[str, bytes] = {}
+        self.kept = DreamTable()
+        self.dreams_read = 0
+        self.losses: dict[int, tuple[LostRow, ...]] = {}
+        self.lost_read: list[int] = []
 
     def follower(self, wake: Callable[[], None]) -> FakeFeed:
         assert self.feed is None, "one follower is enough"
@@ -209,10 +235,69 @@ class FakeSource:
         self.version_read = version
         return self.entries
 
+    def compaction(self, keep: int = 0, focus: str = "", *, prune: bool = False) -> CompactionPreview:
+        if self.fails:
+            raise SourceError(self.fails)
+        self.previews.append((keep, focus, prune))
+        self.may_preview.wait(10)
+        return msgspec.structs.replace(self.preview, keep=keep, keep_recent=keep or self.preview.keep_recent)
+
+    def summary(self, version: int) -> str:
+        if self.fails:
+            raise SourceError(self.fails)
+        return self.summaries[version]
+
+    def lost(self, version: int) -> tuple[LostRow, ...]:
+        if self.fails:
+            raise SourceError(self.fails)
+        self.lost_read.append(version)
+        return self.losses.get(version, ())
+
+    def notes(self, since: tuple[int, int], until: tuple[int, int] | None) -> tuple[WindowNote, ...]:
+        return ()
+
+    def versions(self) -> VersionList:
+        if self.fails:
+            raise SourceError(self.fails)
+        self.lists_read += 1
+        return self.listed
+
+    def diff(self, before: int, after: int) -> VersionDiff:
+        if self.fails:
+            raise SourceError(self.fails)
+        return self.diffs[before, after]
+
     def months(self) -> tuple[MonthCost, ...]:
         if self.fails:
             raise SourceError(self.fails)
         return self.ledger
+
+    def offloads(self) -> OffloadTable:
+        if self.fails:
+            raise SourceError(self.fails)
+        self.offloads_read += 1
+        return self.stored
+
+    def offload_files(self, rows: Sequence[OffloadRow]) -> tuple[OffloadRow, ...]:
+        self.files_read += [row.ref_id for row in rows]
+        return tuple(msgspec.structs.replace(row, bytes=row.tokens * 4) for row in rows)
+
+    def open_offload(self, ref_id: str) -> OpenedOffload:
+        if ref_id not in self.results:
+            raise SourceError(f"there is no stored result {ref_id}")
+        return OpenedOffload(ref_id, self.results[ref_id], self.stubs.get(ref_id, ""))
+
+    def save_offload(self, ref_id: str, path: str, *, replace: bool) -> Exported | None:
+        if path in self.saved and not replace:
+            return None
+        self.saved[path] = self.results[ref_id].read(0, self.results[ref_id].size)
+        return Exported(path, len(self.saved[path]))
+
+    def dreams(self) -> DreamTable:
+        if self.fails:
+            raise SourceError(self.fails)
+        self.dreams_read += 1
+        return self.kept
 
     def models(self) -> tuple[ModelChoice, ...]:
         if self.fails:

@@ -21,7 +21,7 @@ from geode_tui.view.blocks import BlockEntry
 from geode_tui.view.follow import Index
 from geode_tui.view.state import RunState
 from tests.tui.driving import Driven, opened
-from tests.tui.fakes import FIGURES, FREE, approval, running_state, screen_text
+from tests.tui.fakes import FIGURES, FREE, FakeSource, approval, running_state, screen_text
 
 PALETTE = load_themes()[0]["geode-dark"].palette
 ENTRIES = (
@@ -45,7 +45,7 @@ async def on_blocks(
     async with opened(on_blocks_state() if state is None else state, **options) as driven:
         driven.source.entries = entries
         driven.screen.conversation.focus()
-        await driven.pilot.press("3")
+        await driven.pilot.press("5")
         pane = driven.screen.context
         await driven.until(lambda: pane._made_of == pane.view and not pane.reading)
         await driven.pilot.pause()
@@ -225,7 +225,7 @@ def test_every_row_is_as_wide_as_the_pane_whatever_it_shows(
     width: int, glyphs: Any, language: str, blocks: list[tuple[str, str, str]]
 ) -> None:
     look = Look(PALETTE, glyphs, Strings("ko" if language == "ko" else "en"), str)
-    pane = ContextPane(look, lambda _: ())
+    pane = ContextPane(look, FakeSource())
     entries = [
         BlockEntry(n, n, 1, n, kind, n, name, text, n % 2 == 0) for n, (kind, name, text) in enumerate(blocks, 1)
     ]

@@ -24,6 +24,8 @@ from geode_tui.tui.widgets.cost_tab import CostPane
 from geode_tui.view.cost import MonthCost, RoundCost
 from geode_tui.view.follow import Index
 from geode_tui.view.state import CacheBreak, CacheLoss, Money, RoundFigures, RunState
+from geode_tui.view.upkeep import Answer, Upkeep
+from geode_tui.view.upkeep_step import Count, Saved, Step, Total
 from tests.tui.driving import Driven, opened
 from tests.tui.fakes import FIGURES, NOW, event, running_state, screen_text
 
@@ -60,7 +62,7 @@ async def on_cost(state: RunState | None = None, **options: Any) -> AsyncIterato
         driven.source.ledger = MONTHS
         driven.source.log = [event(1), call(2, 1), event(3), call(4, 2, None), call(5, 3, 1_230_000)]
         driven.screen.conversation.focus()
-        await driven.pilot.press("4")
+        await driven.pilot.press("6")
         await settled(driven)
         yield driven, driven.screen.cost
 
@@ -233,6 +235,86 @@ async def test_the_palette_shows_the_rounds() -> None:
         driven.source.log = [call(1, 1)]
         await driven.pilot.press("ctrl+p", *"cost by round", "enter")
         await driven.until(lambda: driven.screen.cost.page == "rounds" and driven.screen.cost.rounds)
+
+
+# -- upkeep -----------------------------------------------------------------------------------------------------------
+STEPS = [
+    Step(11, 1, "warning", "masked", 2, 9, 20_000, since=Count(9, 9, 2_700_000), paid=(2, 12)),
+    Step(12, 2, "manual", "summarised", 3, 30, 50_000, 31_000, 25_000, 980_000, since=Count(30, 30, 9_000_000)),
+    Step(13, 3, "warning", "trimmed", 3, 36, 9_000, None, since=Count(37, 37, 11_100_000)),
+]
+
+
+def account(**changes: Any) -> Upkeep:
+    now = Count(37, 37, 11_100_000)
+    return Upkeep(**{"steps": list(STEPS), "now": now, "answer": Answer("c", 300_000), **changes})
+
+
+async def test_what_upkeep_cost_and_saved_is_told_newest_first_under_its_sum() -> None:
+    async with on_cost(spent(upkeep=account()), size=(140, 50)) as (driven, _):
+        lines = [line for line in screen_text(driven.app) if " v" in line or "Upkeep" in line]
+        assert "3 steps, 910.0k tok saved worth $0.27, spent $1.01" in lines[0]
+        assert "-$0.74" in lines[0]
+        assert [line.split()[:4] for line in lines[1:]] == [
+            ["t3", "r36", "v3", "left"], ["t3", "r30", "v2", "summary"], ["t2", "r9", "v1", "masked"]
+        ]  # fmt: skip
+        said = ("unpriced", "$0.03 $0.98 350.0k -$0.91 about t3 r98", "$0.00 $0.00 560.0k +$0.17 paid back t2 r12")
+        assert all(words in " ".join(line.split()) for words, line in zip(said, lines[1:], strict=True))
+
+
+async def test_without_upkeep_there_is_no_section_for_it() -> None:
+    async with on_cost(size=(140, 50)) as (driven, _):
+        assert not driven.sees("Upkeep")
+
+
+async def test_many_steps_scroll_with_the_page_and_the_earlier_ones_are_counted() -> None:
+    steps = [msgspec.structs.replace(STEPS[0], id=n, version=n) for n in range(1, 31)]
+    state = spent(upkeep=account(steps=steps, older=Total(steps=70)))
+    async with on_cost(state) as (driven, _):
+        assert driven.sees("100 steps")
+        assert not driven.sees("80 earlier steps are in the sum")
+        await driven.pilot.press("G")
+        assert driven.sees("80 earlier steps are in the sum")
+        assert driven.sees("v11 masked")
+        assert not driven.sees("v10 masked")
+
+
+@pytest.mark.parametrize(("width", "language", "said"), [(52, "en", "paid back t2 r12"), (70, "ko", "t2 12R에 본전")])
+def test_on_a_narrow_pane_the_verdict_stays(width: int, language: Any, said: str) -> None:
+    page = CostPage(Look(PALETTE, ASCII, Strings(language), str), width, True)
+    lines = [strip.text for strip in page.overview(CostTabView(upkeep=account()), None)]
+    assert any(said in line for line in lines)
+
+
+steps = st.builds(
+    Step,
+    st.integers(1, 99),
+    st.integers(0, 10**4),
+    st.sampled_from(["warning", "provider", "\x1b[2J한글"]),
+    st.sampled_from(["masked", "cleared", "on_demand", "nobody knows"]),
+    st.integers(1, 999),
+    st.integers(1, 9_999),
+    st.integers(-(10**6), 10**6),
+    st.one_of(st.none(), st.integers(0, 10**9)),
+    st.integers(0, 10**7),
+    st.one_of(st.none(), st.integers(0, 10**9)),
+    st.builds(Saved, st.integers(0, 9), st.integers(0, 9), st.integers(0, 10**8), st.integers(0, 10**8)),
+    st.one_of(st.none(), st.just(Count())),
+    st.booleans(),
+    st.one_of(st.none(), st.just((3, 12))),
+)
+
+
+@given(
+    st.integers(20, 170), st.sampled_from([UNICODE, ASCII]), st.sampled_from(["en", "ko"]), st.lists(steps, max_size=4)
+)
+@settings(deadline=None, max_examples=60)
+def test_every_row_of_upkeep_is_as_wide_as_the_pane(width: int, glyphs: Any, language: Any, made: list[Step]) -> None:
+    page = CostPage(Look(PALETTE, glyphs, Strings(language), str), width, True)
+    view = CostTabView(upkeep=account(steps=made, wasted=1), place=(3, 37))
+    lines = page.overview(view, None)
+    assert {strip.cell_length for strip in lines} == {width}
+    assert not any("\x1b" in strip.text for strip in lines)
 
 
 money = st.builds(

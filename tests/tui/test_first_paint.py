@@ -20,6 +20,7 @@ LATER = {
     "geode_tui.tui.widgets.context_tab",
     "geode_tui.tui.widgets.cost_tab",
     "geode_tui.tui.widgets.events",
+    "geode_tui.tui.widgets.offload_tab",
 }
 START = """
 import sys
@@ -44,10 +45,10 @@ async def test_a_pane_is_made_when_its_tab_is_first_chosen_and_only_once() -> No
         screen = driven.screen
         assert list(screen.columns.panes) == []
         screen.conversation.focus()
-        await driven.pilot.press("4")
+        await driven.pilot.press("6")
         assert list(screen.columns.panes) == ["cost"]
         cost = screen.cost
-        await driven.pilot.press("2", "4")
+        await driven.pilot.press("2", "6")
         assert list(screen.columns.panes) == ["cost", "events"]
         assert screen.cost is cost
 
@@ -62,7 +63,14 @@ async def test_a_pane_that_is_made_late_shows_the_newest_state() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "area", "named"), [("2", "events", "enter"), ("3", "context", "enter"), ("4", "cost", "b")]
+    ("key", "area", "named"),
+    [
+        ("2", "events", "enter"),
+        ("3", "offloads", "enter"),
+        ("4", "dreams", "enter"),
+        ("5", "context", "enter"),
+        ("6", "cost", "b"),
+    ],
 )
 async def test_the_footer_names_the_keys_of_a_pane_that_was_only_just_made(key: str, area: str, named: str) -> None:
     async with opened(size=(120, 40)) as driven:

@@ -80,7 +80,9 @@ async def test_what_is_done_to_the_context_by_hand_shows_where_it_happened_now_a
     live = make(env, new=True)
     async with live.run_test(size=(120, 40)) as pilot:
         await ask(live, pilot, "survey this project for 6 rounds", lambda: ended(live))
-        await ask(live, pilot, "/compact keep 2", lambda: says(live, "✎ context compacted: "))
+        await ask(live, pilot, "/compact keep 2", lambda: says(live, "✎ Summarised"))
+        await pilot.press("enter")
+        await until(pilot, lambda: says(live, "✎ context compacted  by you "))
         compacted = live.run_screen.newest
         await ask(live, pilot, "/undo", lambda: says(live, "↺ undo: version 1 taken back, "))
         await ask(live, pilot, "/redo", lambda: says(live, "⇢ redo: "))
@@ -95,6 +97,13 @@ async def test_what_is_done_to_the_context_by_hand_shows_where_it_happened_now_a
     async with again.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: says(again, "⇢ redo: "))
         assert await at_rest(again, pilot) == text
+        conversation = again.run_screen.conversation
+        conversation.focus()
+        await pilot.press("G", *["left_square_bracket"] * 2, "enter")
+        opening = again.run_screen.source.summary(1).split("\n")[0].strip("# ")
+        await until(pilot, lambda: says(again, "▾ ✎ context compacted"))
+        await until(pilot, lambda: says(again, opening))
+        again.run_screen.composer.entry.focus()
         await ask(again, pilot, "/fork 2", lambda: says(again, f"⇢ forked from {SESSION}"))
         forked = again.run_screen
         assert forked.source.session_id != SESSION

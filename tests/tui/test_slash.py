@@ -58,6 +58,7 @@ def test_commands(text: str, parsed: object) -> None:
         ("/budget rounds -1", "slash.budget_rounds"),
         ("/budget cost 5 dollars", "slash.budget"),
         ("/budget cost free", "slash.budget_cost"),
+        ("/mcp stop git", "slash.mcp"),
         ("/budget session soon", "slash.budget_session"),
         ("/budget time 5x", "slash.budget_time"),
     ],
@@ -68,6 +69,12 @@ def test_what_is_not_understood_is_said_and_not_sent(text: str, key: str) -> Non
     assert wrong.key == key
     assert Strings("en").t(wrong.key, **wrong.values)
     assert Strings("ko").t(wrong.key, **wrong.values)
+
+
+def test_a_server_is_restarted_by_its_name() -> None:
+    assert parse("/mcp") == Local("mcp", "")
+    assert parse("/mcp restart my git") == Order("mcp", {"restart": "my git"})
+    assert parse("/mcp restart") == Order("mcp", {"restart": ""})
 
 
 def test_every_command_has_help() -> None:

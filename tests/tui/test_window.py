@@ -8,7 +8,6 @@ import msgspec
 import pytest
 
 from geode_tui.log.rows import PendingCommand
-from geode_tui.tui.screens import run_window
 from geode_tui.tui.screens.run import RunScreen
 from geode_tui.tui.slash import Local, Order, parse
 from geode_tui.view.blocks import BlockEntry, Hidden
@@ -155,9 +154,9 @@ async def test_what_is_not_understood_is_answered(text: str) -> None:
 
 async def test_a_run_that_goes_on_takes_it_up_at_the_next_round() -> None:
     async with opened(notifications=True) as driven:
-        await driven.type("/compact keep 8 focus the parser")
+        await driven.type("/compact --prune")
         await driven.until(lambda: driven.toasts)
-        assert orders(driven) == [("compact", {"keep": 8, "focus": "the parser", "prune": False})]
+        assert orders(driven) == [("compact", {"keep": 0, "focus": "", "prune": True})]
         assert driven.toasts == ["compaction: takes effect at the next round boundary."]
 
 
@@ -194,20 +193,7 @@ async def test_what_came_of_it_is_said() -> None:
         assert driven.toasts[1:] == ["redo refused. there is nothing to redo"]
 
 
-# -- the key ----------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("key", ["c", "ㅊ"])
-async def test_the_key_asks_for_itself_again_before_it_compacts(key: str) -> None:
-    async with opened(idle_state(), size=(120, 40)) as driven:
-        driven.screen.conversation.focus()
-        await driven.pilot.press(key)
-        assert screen_text(driven.app)[-1].strip() == "c again compacts ~264.9k"
-        assert orders(driven) == []
-        await driven.pilot.press(key)
-        await driven.until(lambda: driven.source.sent)
-        assert orders(driven) == [PLAIN]
-        assert "c again" not in screen_text(driven.app)[-1]
-
-
+# -- keys and the palette ----------------------------------------------------------------------------------------------
 async def test_where_something_is_written_it_is_a_letter() -> None:
     async with opened(idle_state()) as driven:
         await driven.pilot.press("c", "c")
@@ -215,32 +201,11 @@ async def test_where_something_is_written_it_is_a_letter() -> None:
         assert orders(driven) == []
 
 
-async def test_esc_or_some_seconds_take_the_question_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with opened(RunState(session_id="s-1"), size=(120, 40)) as driven:
-        driven.screen.conversation.focus()
-        await driven.pilot.press("c")
-        assert screen_text(driven.app)[-1].strip() == "c again compacts"
-        await driven.pilot.press("escape")
-        assert "c again" not in screen_text(driven.app)[-1]
-        monkeypatch.setattr(run_window, "CONFIRM_S", 0.01)
-        await driven.pilot.press("c")
-        await driven.until(lambda: "c again" not in screen_text(driven.app)[-1])
-        assert orders(driven) == []
-
-
-async def test_without_a_footer_a_line_asks() -> None:
-    async with opened(idle_state(), size=(40, 12)) as driven:
-        driven.screen.conversation.focus()
-        await driven.pilot.press("c")
-        assert driven.sees("c again compacts ~264.9k")
-
-
-@pytest.mark.parametrize(("words", "order"), [("take back", ("undo", {})), ("compact the context", PLAIN)])
-async def test_the_palette_names_them(words: str, order: tuple[str, dict[str, Any]]) -> None:
+async def test_the_palette_names_undo() -> None:
     async with opened(idle_state()) as driven:
-        await driven.pilot.press("ctrl+p", *words, "enter")
+        await driven.pilot.press("ctrl+p", *"take back", "enter")
         await driven.until(lambda: driven.source.sent)
-        assert orders(driven) == [order]
+        assert orders(driven) == [("undo", {})]
 
 
 # -- forking ----------------------------------------------------------------------------------------------------------

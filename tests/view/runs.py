@@ -93,9 +93,9 @@ def round_events(random: Random, number: int, message: int, calls: int) -> Itera
 
 def view_changed(version: int, operations: dict[str, int], **more: typing.Any) -> ev.ViewChanged:
     """Another version of the view, after which 41,000 tokens of 162,000 are sent."""
-    more = {"cause": "warning", "context": figures(41_000), "first_changed": 1, "upto": 84, **more}
+    more = {"cause": "warning", "mode": "text", "context": figures(41_000), "first_changed": 1, "upto": 84, **more}
     return ev.ViewChanged(
-        version=version, parent=version - 1, mode="text", operations=operations, tokens_before=162_000,
+        version=version, parent=version - 1, operations=operations, tokens_before=162_000,
         tokens_after=41_000, **more,
     )  # fmt: skip
 

@@ -97,6 +97,22 @@ def test_every_event_of_the_catalogue_has_a_line_of_its_own() -> None:
             "grep off_1, 21.0k tok",
         ),
         (
+            "tool_result_offloaded",
+            '{"tool_name":"grep","ref_id":"off_1","original_tokens":2100000,"extrapolated":true}',
+            "grep off_1, ~2.10M tok",
+        ),
+        (
+            "tool_result_recalled",
+            '{"ref_id":"off_1","offset":500,"chars":4000,"by":"model"}',
+            "off_1, 4000 characters from 500, by model",
+        ),
+        ("offloads_swept", '{"expired":2,"crowded":0,"freed":9000,"damaged":[]}', "2 expired, 9000 bytes freed"),
+        (
+            "offloads_swept",
+            '{"expired":0,"crowded":1,"receipts":3,"freed":5,"damaged":["s/c.json"]}',
+            "0 expired, 1 made room, 3 receipts, 5 bytes freed, damaged, set aside: s/c.json",
+        ),
+        (
             "extension_invoked",
             '{"surface":"hook","name":"PreCompact","extension":"mine","status":"timeout","reason":"10 s"}',
             "hook PreCompact mine timeout, 10 s",
@@ -136,6 +152,8 @@ def test_lines(event: str, payload: str, line: str) -> None:
         ("command_finished", '{"outcome":"too_late"}', "warning"),
         ("message_opened", "garbage", "info"),
         ("context_critical", "{}", "warning"),
+        ("offloads_swept", '{"damaged":["s/c.json"]}', "warning"),
+        ("offloads_swept", '{"expired":3}', "info"),
         ("maintenance_ended", '{"status":"failed"}', "warning"),
         ("maintenance_ended", '{"status":"unchanged","paused":true}', "warning"),
         ("maintenance_ended", '{"status":"changed"}', "info"),

@@ -112,7 +112,7 @@ def test_context() -> None:
     assert report["forecast"].keys() == keys(
         "per_round rounds_to_warning rounds_to_critical rounds_to_full rounds_to_cost_limit ranges"
     )
-    assert report["view"].keys() == keys("version cause")
+    assert report["view"].keys() == keys("version cause mode")
     assert sum(r["tokens"] for r in report["rows"]) == report["used"] == 100_000
     assert [r["category"] for r in report["rows"]] == ["user", "system", "tools"]
     assert (report["percent"], report["state"], report["forecast"]["per_round"]) == (59.7, "warning", 10_000)
@@ -140,7 +140,7 @@ def test_cost() -> None:
     )
     assert report.keys() == keys(
         "session_id month usd unpriced_calls tokens by_model by_purpose simulated failed equivalent_usd"
-        " cache_hit_percent cache_breaks"
+        " cache_hit_percent cache_breaks upkeep upkeep_total"
     )
     assert report["tokens"] == {
         "input": 120,

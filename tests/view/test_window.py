@@ -20,7 +20,7 @@ from geode_tui.view.reduce import decode_state, encode_state, fold
 from geode_tui.view.reports import context_report, cost_report, status_report
 from geode_tui.view.selectors import doing, run_status, state_line, upkeep
 from geode_tui.view.state import NOTES, Maintenance, NoteKind, RunState, WindowNote, frozen_copy
-from geode_tui.view.window_notes import note_text, upkeep_text, view_text
+from geode_tui.view.window_notes import gathered, note_text, upkeep_text, view_text
 from tests.view.runs import HOSTILE, NOW, SESSION, figures, row, view_changed
 
 EN, KO = Strings("en"), Strings("ko")
@@ -49,6 +49,22 @@ def test_the_gauge_moves_the_moment_the_view_changes() -> None:
     assert state.context == figures(41_000)
     assert state.context is not None
     assert state.context.measured == "estimated"
+
+
+def test_what_is_read_begins_with_the_last_block_of_the_provider_that_is_still_sent() -> None:
+    def compaction(version: int, seq: int) -> tuple[ev.Payload, ...]:
+        changed = view_changed(version, {"replay": 1}, cause="provider", mode="threshold")
+        return ev.ProviderCompacted(f"c{version}", seq, 160_000, 900), changed
+
+    def undone(version: int, *taken: int, back: tuple[int, ...] = ()) -> ev.Payload:
+        cause = "redo" if back else "undo"
+        return view_changed(version, {}, cause=cause, mode="threshold", takes_back=taken, gives_back=back)
+
+    both = (GO, *compaction(1, 20), *compaction(2, 40))
+    assert (run(*both).prompt_from, run(*both).view_mode) == (39, "threshold")
+    assert run(*both, undone(3, 2)).prompt_from == 19
+    assert run(*both, undone(3, 2), undone(4, 1)).prompt_from == 0
+    assert run(*both, undone(3, 2), undone(4, back=(2,))).prompt_from == 39
 
 
 def test_upkeep_runs_until_it_ends_and_no_longer_than_its_turn() -> None:
@@ -154,9 +170,9 @@ def test_what_an_idle_run_waits_on_is_its_compaction() -> None:
 
 
 def test_the_report_names_the_version_of_the_view() -> None:
-    assert context_report(run(GO), BlockTable())["view"] == {"version": 0, "cause": "original"}
+    assert context_report(run(GO), BlockTable())["view"] == {"version": 0, "cause": "original", "mode": "text"}
     changed = run(GO, view_changed(3, {"trim": 1}, cause="critical"))
-    assert context_report(changed, BlockTable())["view"] == {"version": 3, "cause": "critical"}
+    assert context_report(changed, BlockTable())["view"] == {"version": 3, "cause": "critical", "mode": "text"}
 
 
 def test_only_the_newest_notes_are_kept() -> None:
@@ -244,3 +260,74 @@ def test_lines_tell_each_change_once_and_when_upkeep_begins() -> None:
         "about the context: context compacted: 162.0k -> 41.0k, messages 1-84"
     ]
     assert spoken.changes(moment(after), moment(after), EN) == []
+
+
+# -- compactions ------------------------------------------------------------------------------------------------------
+LOST = tuple(ev.LostItem("path", f"src/{n}.py{HOSTILE}", n) for n in range(1, 6))
+
+
+def summary_call(cost: int | None, *, fails: bool = False) -> ev.Payload:
+    route = ("summary", "m-small", "p", "payg")
+    if fails:
+        return ev.LlmCallFailed("c", 1, *route, "overloaded", "warning", "busy", cost_micro=cost)
+    return ev.LlmCallEnded("c", 2, *route, 900, Usage(10, 20), cost, "end_turn", figures(9_000))
+
+
+def test_a_compaction_is_noted_with_its_version_its_writer_its_cost_and_what_it_lost() -> None:
+    calls = summary_call(400, fails=True), summary_call(18_000)
+    made = view_changed(3, {"summarise": 1}, cause="manual", lost=LOST)
+    (note,) = run(GO, STARTED, *calls, made).window_notes
+    assert (note.version, note.cause, note.writer, note.cost_micro) == (3, "manual", "m-small", 18_400)
+    assert (note.id, note.seq, note.budget, note.first, note.upto) == (5, 7, figures(1).budget, 1, 84)
+    assert (note.lost, [item.seq for item in note.told]) == (5, [1, 2, 3])
+    assert all(item.text.isprintable() for item in note.told)
+    assert note_text(note, EN) == (
+        "context compacted: 162.0k -> 41.0k, messages 1-84, summary by m-small, cost $0.02,"
+        " 5 things the summary does not hold"
+    )
+
+
+def test_what_a_summary_cost_is_told_once_and_only_where_it_is_known() -> None:
+    two = run(GO, STARTED, summary_call(100), view_changed(1, {"summarise": 1}), view_changed(2, {"summarise": 1}))
+    assert [(note.writer, note.cost_micro) for note in two.window_notes] == [("m-small", 100), ("", None)]
+    unpriced = run(GO, STARTED, summary_call(None), view_changed(1, {"native": 1}))
+    assert [(note.what, note.writer, note.cost_micro) for note in unpriced.window_notes] == [
+        ("on_demand", "m-small", None)
+    ]
+    local = run(GO, STARTED, summary_call(7, fails=True), view_changed(1, {"summarise": 1}, local=True))
+    assert [note.cost_micro for note in local.window_notes] == [None]
+
+
+@pytest.mark.parametrize("version_first", [False, True])
+def test_a_providers_compaction_and_its_version_are_one_note(version_first: bool) -> None:
+    answered = ev.MessageCompleted(9, 9, "assistant", 40)
+    both: list[ev.Payload] = [
+        ev.ProviderCompacted("c-1", 9, 162_000, 41_000),
+        view_changed(2, {"replay": 1}, cause="provider", first_changed=0, upto=0),
+    ]
+    state = run(GO, answered, *(both[::-1] if version_first else both))
+    (note,) = state.window_notes
+    assert (note.what, note.seq, note.version, note.first, note.upto) == ("native", 9, 2, 1, 8)
+    assert (note.id, state.prompt_from, told(state)) == (3, 8, ["compacted by the provider: 162.0k -> 41.0k"])
+
+
+def test_notes_that_repeat_one_after_the_other_are_one() -> None:
+    masked = [WindowNote(4, "masked", 90 - n, 80 - n, count=2, id=n) for n in range(3)]
+    other = WindowNote(4, "redone", id=7)
+    assert [(n.times, n.count, n.before, n.after) for n in gathered([*masked, other, masked[0]])] == [
+        (3, 6, 90, 78),
+        (1, 0, 0, 0),
+        (1, 2, 90, 80),
+    ]
+    compacted = WindowNote(4, "summarised", version=1)
+    assert gathered([compacted, compacted]) == [compacted, compacted], "each has its own text"
+
+
+def test_a_note_that_is_made_fuller_is_not_told_again() -> None:
+    def moment(state: RunState) -> spoken.Moment:
+        return spoken.Moment(frozen_copy(state), run_status(state, HELD, NOW + 9))
+
+    before = run(GO, ev.MessageCompleted(9, 9, "assistant", 40), ev.ProviderCompacted("c-1", 9, 162_000, 41_000))
+    after = fold(decode_state(encode_state(before)), [row(4, view_changed(2, {"replay": 1}, cause="provider"))])
+    assert spoken.changes(moment(before), moment(after), EN) == []
+    assert after.window_notes[0].version == 2

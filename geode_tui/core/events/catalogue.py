@@ -10,12 +10,14 @@ from typing import Any
 import msgspec
 
 from geode_tui.core.events import llm as _llm
+from geode_tui.core.events import mcp as _mcp
+from geode_tui.core.events import memory as _memory
 from geode_tui.core.events import run as _run
 from geode_tui.core.events import tools as _tools
 from geode_tui.core.events import window as _window
 from geode_tui.core.events.base import Payload
 
-MODULES = (_run, _llm, _tools, _window)
+MODULES = (_run, _llm, _tools, _window, _mcp, _memory)
 """Where the payloads stand: all of them must be known before the catalogue is made."""
 
 

@@ -50,6 +50,11 @@ class LlmCallEnded(LlmCall, frozen=True):
     """Tokens of the system text and of the tools that ``prefix`` names, as they were counted here."""
     original: bool = True
     """Whether its messages were the session's own conversation: what was counted of others says nothing of that."""
+    read_micro: int | None = None
+    """Micro-dollars for reading a million tokens of such a prompt again (`routes.prices.read_micro`); None without a
+    price."""
+    beside_micro: int | None = None
+    """The part of ``cost_micro`` that the work in ``beside`` cost; None where that is not known apart."""
 
 
 class LlmCallFailed(LlmCall, frozen=True):

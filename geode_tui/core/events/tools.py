@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import Literal
 
+import msgspec
+
 from geode_tui.core.events.base import Payload
+
+
+class BlobRef(msgspec.Struct, frozen=True):
+    """What stands in a row or an event for bytes in a file that is named by their hash. ``bytes`` is their number,
+    ``path`` is relative to ``.geode`` (RUNTIME.md, decision 5).
+    """
+
+    sha256: str
+    bytes: int
+    path: str
 
 
 class MessageOpened(Payload, frozen=True):
@@ -70,7 +82,8 @@ class ToolExecStarted(Payload, frozen=True):
 
 class ToolExecEnded(Payload, frozen=True):
     """A call has its result. ``executed`` is false where it never began. ``not_stored`` is why a result that is too
-    large for the context has no file of its own, empty where it has one or needs none.
+    large for the context has no file of its own, empty where it has one or needs none. ``receipt`` is the untouched
+    result, where it is larger than a row or what is in the row was cut.
     """
 
     call_id: str
@@ -84,6 +97,7 @@ class ToolExecEnded(Payload, frozen=True):
     message_id: int
     seq: int
     not_stored: str = ""
+    receipt: BlobRef | None = None
 
 
 class ToolExecFailed(Payload, frozen=True):

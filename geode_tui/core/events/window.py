@@ -129,6 +129,10 @@ class ViewChanged(Payload, frozen=True):
     """The last message that a summary stands for or that is left out; 0 where there is none."""
     lost: tuple[LostItem, ...] = ()
     """What neither a new summary nor the messages that stay hold any more: at most 60, the weightiest first."""
+    back: tuple[int, int] | None = None
+    """The version whose summary lost something, and which of its ``lost`` was told again in a pinned note."""
+    gives_back: tuple[int, ...] = ()
+    """Versions whose operations hold again."""
 
 
 class WindowObserved(Payload, frozen=True):
@@ -154,6 +158,31 @@ class ToolResultOffloaded(Payload, frozen=True):
     turn_id: str
     tool_call_id: str
     path: str
+    extrapolated: bool = False
+    """Whether ``original_tokens`` was counted on a sample."""
+
+
+class ToolResultRecalled(Payload, frozen=True):
+    """A stored result was read again, ``chars`` of it from character ``offset`` on: by the model with its tool, or by
+    the person, who had it told to the model.
+    """
+
+    ref_id: str
+    offset: int
+    chars: int
+    by: Literal["model", "person"] = "model"
+
+
+class OffloadsSwept(Payload, frozen=True):
+    """Stored results left: ``expired`` of them were older than they are kept, ``crowded`` had to make room for others.
+    ``damaged`` are files that were none of them and were set aside. ``freed`` is in bytes.
+    """
+
+    expired: int = 0
+    crowded: int = 0
+    receipts: int = 0
+    freed: int = 0
+    damaged: tuple[str, ...] = ()
 
 
 class ExtensionInvoked(Payload, frozen=True):

@@ -6,13 +6,16 @@ is one) is committed as the intent, and only then does `run` have an effect.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
+from geode_tui.core.events import BlobRef
+from geode_tui.core.messages import ImageBlock
 from geode_tui.core.tools import Safety, ToolSpec
+from geode_tui.log.receipts import Spool
 
 
 class ToolRefused(Exception):
@@ -30,13 +33,19 @@ class ProcessMark(msgspec.Struct, frozen=True):
 
 class ToolOutcome(msgspec.Struct, frozen=True):
     """What a call gave. ``text`` goes to the model; ``summary`` is one short line for the card (``exit 1``,
-    ``214 lines``); ``facts`` are small figures for the record (exit_code, lines, bytes, path ...).
+    ``214 lines``); ``facts`` are small figures for the record (exit_code, lines, bytes, path ...). ``whole`` is the
+    receipt of all of it, where ``text`` holds only its beginning and its end, or says what it is.
+    ``untouched`` is the receipt of what the tool really gave where ``text`` is one representation of it; ``images`` go
+    to the model beside the text.
     """
 
     text: str
     is_error: bool = False
     summary: str = ""
     facts: dict[str, str | int | float | bool] = {}
+    whole: BlobRef | None = None
+    untouched: BlobRef | None = None
+    images: tuple[ImageBlock, ...] = ()
 
 
 class FileStamp(msgspec.Struct, frozen=True):
@@ -62,6 +71,10 @@ class ToolContext(msgspec.Struct):
     seen: dict[str, FileStamp] = {}
     page_tokens: Callable[[], int] | None = None
     """Tokens that one page of a stored result may take."""
+    receipts: Callable[[], Mapping[str, BlobRef]] | None = None
+    """Reference -> receipt of the results that were cut and have no file of their own."""
+    spool: Callable[[], Spool] | None = None
+    """Begins a receipt of an output that is too large for memory. Raises ``OSError``, `StoreError`."""
     plan: Callable[[tuple[tuple[str, str], ...]], Awaitable[None]] | None = None
     """Records the task list: ((step, status), ...)."""
 
@@ -95,6 +108,14 @@ class Tool(Protocol):
     async def prepare(self, arguments: str, context: ToolContext) -> Prepared:
         """Check ``arguments`` (JSON text as the model sent it). Raises `ToolRefused`."""
         ...
+
+
+@runtime_checkable
+class Foreign(Protocol):
+    """A tool that another program describes. What was allowed of it holds for the tool as it was described then."""
+
+    fingerprint: str
+    """Changes with everything that is told of the tool."""
 
 
 class Simple:

@@ -9,6 +9,7 @@ from typing import Annotated, BinaryIO
 
 from msgspec import Meta
 
+from geode_tui.core.binary import SAMPLE_BYTES, is_binary
 from geode_tui.core.tools import Safety
 from geode_tui.runtime.tools.arguments import Arguments
 from geode_tui.runtime.tools.background import Stop
@@ -17,7 +18,7 @@ from geode_tui.runtime.tools.builtin import Builtin, Facts, threaded
 from geode_tui.runtime.tools.confine import locate, open_file
 from geode_tui.runtime.tools.pages import Page, read_page
 from geode_tui.runtime.tools.stamps import read_whole
-from geode_tui.runtime.tools.texts import SAMPLE_BYTES, binary_text, counted, is_binary, one_line, quoted, size_text
+from geode_tui.runtime.tools.texts import binary_text, counted, one_line, quoted, size_text
 
 DEFAULT_LINES = 2_000
 PAGE_BYTES = 256 * 1024

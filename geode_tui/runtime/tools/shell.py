@@ -14,13 +14,15 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta
 
 from geode_tui.core.tools import Safety
+from geode_tui.log.receipts import Spool
 from geode_tui.runtime.tools.arguments import Arguments
 from geode_tui.runtime.tools.background import outlast
 from geode_tui.runtime.tools.base import Prepared, ProcessMark, Tool, ToolContext, ToolOutcome, ToolRefused
@@ -73,7 +75,9 @@ async def _prepare(arguments: ShellArguments, context: ToolContext) -> Prepared:
         raise ToolRefused("the command has a NUL character: leave it out")
     place = await asyncio.to_thread(_folder, arguments.cwd, context)
     environment = command_environment(os.environ, context)
-    return _started(arguments.command, min(arguments.timeout_s, context.deadline_s), place.real, environment)
+    call = _started(arguments.command, min(arguments.timeout_s, context.deadline_s), place.real, environment)
+    call.spool = context.spool
+    return call
 
 
 def _folder(given: str, context: ToolContext) -> Place:
@@ -142,21 +146,29 @@ class ShellCall:
         self._child = child
         self._gate: int | None = gate
         self._output = output
+        self.spool: Callable[[], Spool] | None = None
+        """Begins the receipt of an output that is too large for memory."""
 
     async def run(self) -> ToolOutcome:
         """Release the command and wait for it, at most its limit. Cancelling ends its group first."""
         began = time.monotonic()
-        capture = Capture()
+        capture = Capture(self.spool)
         finished = False
-        with _read_into(self._output, capture) as closed:
-            try:
-                self._shut_gate(_GO)
-                finished = await self._wait(closed)
-            finally:
-                timed_out = not finished and self._child.returncode is None
-                if not finished:
-                    await self._end()
-        return self._outcome(capture, time.monotonic() - began, timed_out, held=not finished and not timed_out)
+        try:
+            with _read_into(self._output, capture) as closed:
+                try:
+                    self._shut_gate(_GO)
+                    finished = await self._wait(closed)
+                finally:
+                    timed_out = not finished and self._child.returncode is None
+                    if not finished:
+                        await self._end()
+            seconds = time.monotonic() - began
+            whole = await asyncio.to_thread(capture.keep)
+        finally:
+            capture.drop()
+        outcome = self._outcome(capture, seconds, timed_out, held=not finished and not timed_out)
+        return msgspec.structs.replace(outcome, whole=whole)
 
     async def abandon(self) -> None:
         """Let the waiting process end without having begun."""

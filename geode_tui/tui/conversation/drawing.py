@@ -8,6 +8,7 @@ from time import perf_counter
 
 from textual.strip import Strip
 
+from geode_tui.tui.conversation.compaction_card import CompactionCard
 from geode_tui.tui.conversation.folds import CardItem
 from geode_tui.tui.conversation.items import Canvas, Item
 from geode_tui.tui.conversation.loader import Loader
@@ -41,8 +42,8 @@ class Drawing:
         """Read an entry's message."""
         raise NotImplementedError
 
-    def ask_output(self, index: int, card: CardItem) -> None:
-        """Read the result of a call of entry ``index``."""
+    def ask_output(self, index: int, card: CardItem | CompactionCard) -> None:
+        """Read the result of a call of entry ``index``, or the text of a compaction after it."""
         raise NotImplementedError
 
     def redraw(self, index: int, item: Item) -> None:
@@ -69,7 +70,7 @@ class Drawing:
             else:
                 item.put(item.draw(self.canvas))
             self._drawn += item.height
-        if isinstance(item, CardItem) and item.wants_output:
+        if isinstance(item, CardItem | CompactionCard) and lacks_output(item):
             self.ask_output(index, item)
 
     def _draw_in_thread(self, index: int, item: Item) -> None:
@@ -146,8 +147,8 @@ class Drawing:
 
 
 def lacks_output(item: Item) -> bool:
-    """Whether ``item`` waits for a result that is still to be read."""
-    return isinstance(item, CardItem) and item.wants_output
+    """Whether ``item`` waits for a result, or a text, that is still to be read."""
+    return (isinstance(item, CardItem) and item.wants_output) or (isinstance(item, CompactionCard) and item.lacks_text)
 
 
 def _between(entry: Entry, low: int, high: int) -> Iterator[tuple[int, Item]]:

@@ -18,16 +18,16 @@ from geode_tui.core.messages import (
     ToolCallBlock,
     ToolResultBlock,
 )
-from geode_tui.core.native import is_native, succeeded
+from geode_tui.core.native import content_of, is_native
 from geode_tui.core.text import clean, clean_line
 from geode_tui.log.rows import MessageRow, StoredMessage
 from geode_tui.tui.conversation import cards
 from geode_tui.tui.conversation.answer import LiveAnswer
 from geode_tui.tui.conversation.blocks import Parser, plain_pieces
+from geode_tui.tui.conversation.compaction_card import CompactionItem
 from geode_tui.tui.conversation.folds import CardItem, ThoughtItem
 from geode_tui.tui.conversation.heights import Heights
-from geode_tui.tui.conversation.items import Canvas, Item, NoteItem, PieceItem, UserItem
-from geode_tui.tui.conversation.notes import CompactionItem
+from geode_tui.tui.conversation.items import Canvas, Item, NoteItem, PieceItem, SegmentItem, UserItem
 from geode_tui.view.event_line import About
 
 PROMPT_CHARS = 300
@@ -151,7 +151,9 @@ class Transcript:
         return max(0, bisect_right(self.entries, seq, key=lambda entry: entry.row.seq) - 1)
 
     def find(self, about: About) -> int | None:
-        """The entry that an event is about: by its message or its call, else the first of its round."""
+        """The entry that an event is about: by its message or its call, else the first of its round. A result that is
+        only known by its number stands in the entry before it.
+        """
         found = self.index_of(about.message_id)
         found = self.call_home.get(about.call_id) if found is None else found
         if found is not None:
@@ -159,7 +161,10 @@ class Transcript:
         rows = [(index, entry.row) for index, entry in enumerate(self.entries)]
         by_seq = (index for index, row in rows if about.seq and row.seq == about.seq)
         by_round = (index for index, row in rows if (row.turn, row.round) == (about.turn, about.round))
-        return next(by_seq, next(by_round, None))
+        found = next(by_seq, next(by_round, None))
+        if found is None and about.seq and not about.turn and rows:
+            return self.index_at(about.seq)
+        return found
 
     def load_index(self, rows: Iterable[MessageRow], width: int) -> None:
         """Begin with ``rows``, oldest first."""
@@ -202,7 +207,7 @@ class Transcript:
     def _entry(self, row: MessageRow) -> Entry:
         index = len(self.entries)
         begins = row.role == "assistant" and row.round > 0 and (row.turn, row.round) != self._last_round
-        if row.role == "user" and row.origin != "runtime":
+        if row.role == "user" and row.origin not in {"runtime", "note"}:
             self._prompts.append(index)
         if begins or row.role == "user":
             self._marks.append(index)
@@ -270,7 +275,7 @@ class Reader:
         items: list[Item] = []
         for number, block in enumerate(message.blocks):
             match block:
-                case TextBlock(text=text) if row.origin == "runtime":
+                case TextBlock(text=text) if row.origin in {"runtime", "note"}:
                     items.append(NoteItem("conv.runtime", detail=clean_line(text, 200)))
                 case TextBlock(text=text) if row.role == "user":
                     items += self._user_items(None if items else row.timestamp, text)
@@ -286,9 +291,8 @@ class Reader:
                     items.append(card)
                 case ImageBlock(media_type=kind):
                     items.append(NoteItem("conv.image", detail=clean_line(kind, 40)))
-                case OpaqueBlock() if is_native(block):
-                    failed = NoteItem("conv.native_failed", role="warn", glyph="warning")
-                    items.append(CompactionItem() if succeeded(block) else failed)
+                case OpaqueBlock(raw=raw) if is_native(block):
+                    items.append(self._compaction(f"native.{row.id}.{number}", content_of(raw)))
                 case OpaqueBlock(kind=kind):
                     items.append(NoteItem("conv.opaque", detail=clean_line(kind, 40)))
                 case _:
@@ -298,6 +302,12 @@ class Reader:
         for ordinal, item in enumerate(items):
             item.ordinal = ordinal
         return items
+
+    def _compaction(self, key: str, text: str) -> Item:
+        """A provider's own compaction with its text; one that failed has none."""
+        if not text:
+            return NoteItem("conv.native_failed", role="warn", glyph="warning")
+        return CompactionItem(key, SegmentItem(self._parser, self.safe(text), 0, 0))
 
     def _user_items(self, at: float | None, text: str) -> list[Item]:
         text = self.safe(text).strip("\n")

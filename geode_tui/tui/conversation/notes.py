@@ -1,4 +1,4 @@
-"""Lines in the conversation that say what befell the context: a compaction, an undo, a fork."""
+"""Lines in the conversation that say what befell the context: a masking, an undo, a fork. Compactions are cards."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from geode_tui.tui.conversation.items import Canvas, Item
 from geode_tui.view.state import NoteKind, WindowNote
 from geode_tui.view.window_notes import note_text
 
-_GLYPHS: Mapping[NoteKind, str] = {
+GLYPHS: Mapping[NoteKind, str] = {
     "summarised": "summary",
     "trimmed": "cut",
     "masked": "masked",
@@ -22,21 +22,25 @@ _GLYPHS: Mapping[NoteKind, str] = {
     "redone": "arrow",
     "compacted": "summary",
     "native": "summary",
+    "on_demand": "summary",
     "failed": "failed",
     "paused": "stopped",
     "observed": "fixed",
     "forked": "arrow",
 }
+"""The mark of each kind."""
 _LOUD = frozenset({"failed", "paused"})
 
 
 class WindowNoteItem(Item):
     """One quiet line after a message."""
 
-    def __init__(self, note: WindowNote, *, before: int = 0) -> None:
+    follows = True
+    """Whether it stands after its message, and is no part of it."""
+
+    def __init__(self, note: WindowNote) -> None:
         super().__init__()
-        self._note = note
-        self.before = before
+        self.note = note
 
     @property
     def attention(self) -> bool:
@@ -45,18 +49,7 @@ class WindowNoteItem(Item):
 
     def draw(self, canvas: Canvas) -> list[Strip]:
         """See `Item.draw`."""
-        ink, what = canvas.ink, self._note.what
-        mark = getattr(ink.glyphs, _GLYPHS[what])
-        line = cut_end(f"{mark} {note_text(self._note, canvas.strings, ink.glyphs.arrow)}", canvas.body, ink.glyphs.cut)
+        ink, what = canvas.ink, self.note.what
+        mark = getattr(ink.glyphs, GLYPHS[what])
+        line = cut_end(f"{mark} {note_text(self.note, canvas.strings, ink.glyphs.arrow)}", canvas.body, ink.glyphs.cut)
         return [canvas.strip([Segment(line, ink.role("warn" if what in _LOUD else "muted", bold=what in _LOUD))])]
-
-
-class CompactionItem(WindowNoteItem):
-    """The line in the place of a provider's own compaction. How large the prompt was is only known from its note."""
-
-    def __init__(self) -> None:
-        super().__init__(WindowNote(0, "native"))
-
-    def take(self, note: WindowNote) -> None:
-        """Say what ``note`` says."""
-        self._note, self.strips = note, None

@@ -203,7 +203,7 @@ class Pointed(Window):
             return
         index = here.entry + step
         while 0 <= index < len(entries):
-            if index in stage.noted or stage.transcript.needs_attention(index, stage.asking):
+            if stage.places.has_any(index) or stage.transcript.needs_attention(index, stage.asking):
                 self._go_to(index, step)
                 return
             index += step

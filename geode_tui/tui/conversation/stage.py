@@ -9,18 +9,18 @@ from textual.strip import Strip
 from geode_tui.log.rows import ChunkRow, MessageRow, StoredMessage
 from geode_tui.tui.conversation import cards
 from geode_tui.tui.conversation.answer import LiveAnswer
-from geode_tui.tui.conversation.blocks import Parser
-from geode_tui.tui.conversation.drawing import Drawing
+from geode_tui.tui.conversation.compaction_card import CompactionCard
 from geode_tui.tui.conversation.folds import CardItem, FoldItem, refold, with_folds
 from geode_tui.tui.conversation.heights import Heights
 from geode_tui.tui.conversation.items import Canvas, Item, RoundItem
 from geode_tui.tui.conversation.loader import Loader
-from geode_tui.tui.conversation.model import PROMPT_CHARS, Entry, Place, Reader, estimate, keep_drawn
-from geode_tui.tui.conversation.notes import CompactionItem, WindowNoteItem
-from geode_tui.view.state import OpenTool, WindowNote
+from geode_tui.tui.conversation.model import PROMPT_CHARS, Entry, Place, estimate, keep_drawn
+from geode_tui.tui.conversation.note_places import Past
+from geode_tui.tui.conversation.noting import Noting
+from geode_tui.view.state import OpenTool
 
 
-class Stage(Drawing):
+class Stage(Noting):
     """Entries, the items of those near the view, and the thread that reads them.
 
     ``changed`` is called (on the loop) after the thread delivered something.
@@ -33,8 +33,9 @@ class Stage(Drawing):
         canvas: Canvas,
         loader: Loader,
         changed: Callable[[], None],
+        past: Past | None = None,
     ) -> None:
-        super().__init__(canvas, loader, changed)
+        super().__init__(redact, canvas, loader, changed, past)
         self.opened: set[str] = set()
         self.open_tools: Mapping[str, OpenTool] = {}
         self.asking: frozenset[str] = frozenset()
@@ -44,14 +45,7 @@ class Stage(Drawing):
         """Whether the run has a worker: without one nothing streams."""
         self.notes: Mapping[tuple[int, int], str] = {}
         """Figures of the newest rounds, by turn and round."""
-        self.noted: Mapping[int, tuple[WindowNote, ...]] = {}
-        """What befell the context, by the entry that it stands after."""
-        self._placed: tuple[int, tuple[WindowNote, ...]] = (0, ())
-        """How many entries there were when notes were placed last, and those notes."""
         self.load = load
-        self._parser = Parser()
-        self.reader = Reader(self._parser, redact)
-        self._redact = redact
 
     # -- lines and places ------------------------------------------------------------------------------------------
 
@@ -108,7 +102,7 @@ class Stage(Drawing):
         before = entry.heights.total
         first = entry.live.feed(pieces)
         for item in entry.live.items[first:]:
-            self._restore(item)
+            self.restore(item)
             self._draw(index, item)
         entry.set_items(entry.live.items, first)
         self.transcript.measure(index)
@@ -198,11 +192,11 @@ class Stage(Drawing):
         entry = self.transcript.entries[index]
         entry.asked, entry.trouble, entry.live = False, "", None
         for item in items:
-            self._restore(item)
+            self.restore(item)
         entry.items, entry.heights = items, heights
         if refold(items):
             entry.set_items(items)
-        self._end_with_notes(entry, self.noted.get(index, ()))
+        self.end_with_notes(entry, self.places.at(index))
         if canvas is not self.canvas:
             self._redo(entry, same_width=False)
         if entry.row.role == "user" and items:
@@ -211,8 +205,8 @@ class Stage(Drawing):
         self.transcript.measure(index)
         self._changed()
 
-    def _restore(self, item: Item) -> None:
-        """Give an item what is known of it beside its text."""
+    def restore(self, item: Item) -> None:
+        """See `Noting.restore`."""
         if item.key and item.key in self.opened:
             item.opened = True
         if isinstance(item, CardItem) and item.key:
@@ -226,10 +220,15 @@ class Stage(Drawing):
             turn_open=self.turn_open,
         )
 
-    def ask_output(self, index: int, card: CardItem) -> None:
+    def ask_output(self, index: int, card: CardItem | CompactionCard) -> None:
         """See `Drawing.ask_output`."""
+        if card.asked:
+            return
+        if isinstance(card, CompactionCard):
+            self.ask_summary(index, card)
+            return
         row = self.transcript.results.get(card.key)
-        if row is None or card.asked:
+        if row is None:
             return
         card.asked = True
 
@@ -313,39 +312,7 @@ class Stage(Drawing):
                 changed = True
         return changed
 
-    def has_placed(self, notes: Sequence[WindowNote]) -> bool:
-        """Whether these notes stand where they belong by now."""
-        return (len(self.transcript.entries), tuple(notes)) == self._placed
-
-    def place_notes(self, notes: Sequence[WindowNote]) -> bool:
-        """Let what befell the context stand after the messages it came after; whether anything changed."""
-        if self.has_placed(notes):
-            return False
-        self._placed = len(self.transcript.entries), tuple(notes)
-        placed: dict[int, tuple[WindowNote, ...]] = {}
-        for note in notes if self.transcript.entries else ():
-            index = self.transcript.index_at(note.seq)
-            placed[index] = (*placed.get(index, ()), note)
-        changed = {i for i in placed.keys() | self.noted.keys() if placed.get(i) != self.noted.get(i)}
-        self.noted = placed
-        for index in changed:
-            entry = self.transcript.entries[index]
-            if entry.items is not None and entry.live is None:
-                self._end_with_notes(entry, placed.get(index, ()))
-                self.transcript.measure(index)
-        return bool(changed)
-
-    def _end_with_notes(self, entry: Entry, notes: Sequence[WindowNote]) -> None:
-        """Let the items of ``entry`` end with ``notes``, and no others."""
-        body = [item for item in entry.items or () if type(item) is not WindowNoteItem]
-        if places := [item for item in body if isinstance(item, CompactionItem)]:
-            for note in (note for note in notes if note.what == "native"):
-                places[-1].take(note)
-            notes = [note for note in notes if note.what != "native"]
-        if notes or len(body) < len(entry.items or ()):
-            tail = [WindowNoteItem(note, before=not number) for number, note in enumerate(notes)]
-            entry.set_items([*body, *tail], len(body))
-
+    # -- opening and closing ---------------------------------------------------------------------------------------
     def toggle(self, place: Place) -> bool:
         """Open or close what is at ``place``, or read again what could not be read; False where there is neither."""
         entry = self.transcript.entries[place.entry]
@@ -360,6 +327,8 @@ class Stage(Drawing):
 
     def _open(self, index: int, item: Item, *, opened: bool) -> None:
         item.opened = opened
+        if isinstance(item, CompactionCard):
+            item.forget_trouble()
         (self.opened.add if opened else self.opened.discard)(item.key)
         self.redraw(index, item)
         if isinstance(item, FoldItem):

@@ -16,11 +16,13 @@ _WITH_VALUE = (
 )
 _FIXED = {
     "empty": "sum.empty",
+    "error": "sum.error",
     "failed": "card.failed",
     "interrupted": "card.interrupted",
     "not run": "card.not_run",
     "not started": "card.queued",
     "outcome unknown": "card.unknown",
+    "no line": "sum.no_line",
     "past the end": "sum.past_end",
     "refused": "card.refused",
     "unknown reference": "sum.unknown_ref",

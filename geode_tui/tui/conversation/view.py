@@ -17,10 +17,12 @@ from geode_tui.core.strings import Strings
 from geode_tui.core.text import clean_line
 from geode_tui.log.rows import MessageRow, StoredMessage
 from geode_tui.tui.cells import cut_end, pad, spread
+from geode_tui.tui.conversation.compaction_card import CompactionCard
 from geode_tui.tui.conversation.finding import Finding, FindState
 from geode_tui.tui.conversation.ink import Ink
 from geode_tui.tui.conversation.items import CLOCK, time_stamp, user_strip
 from geode_tui.tui.conversation.model import Place
+from geode_tui.tui.conversation.note_places import Past
 from geode_tui.tui.conversation.picking import parts_of
 from geode_tui.tui.conversation.pointing import Pointed
 from geode_tui.tui.conversation.search import Hit
@@ -36,7 +38,8 @@ from geode_tui.view.state import RoundFigures, RunState
 class Conversation(Pointed, can_focus=True):
     """Entries of a run, drawn in the window that is looked at; it follows the end only from the end.
 
-    ``load`` reads a message with its body and is called in a thread; ``redact`` masks secrets in texts.
+    ``load`` reads a message with its body, ``past`` what befell the context; both are called in a thread. ``redact``
+    masks secrets in texts.
     """
 
     DEFAULT_CSS = """
@@ -70,6 +73,7 @@ class Conversation(Pointed, can_focus=True):
         Binding("enter,space", "fold", "Open or close", id="conversation.toggle", show=False),
         Binding("J,shift+j,shift+down", "pick(1)", "Select lines downwards", id="conversation.select_down", show=False),
         Binding("K,shift+k,shift+up", "pick(-1)", "Select lines upwards", id="conversation.select_up", show=False),
+        Binding(letter("l"), "lost", "What the summary lost", id="conversation.lost", show=False),
         Binding(letter("y"), "copy", "Copy the selection or block", id="conversation.copy", show=False),
         Binding("Y,shift+y", "copy_message", "Copy the message", id="conversation.copy_message", show=False),
         Binding("slash", "find", "Find", id="conversation.find", show=False),
@@ -79,6 +83,13 @@ class Conversation(Pointed, can_focus=True):
 
     class FindWanted(Message):
         """The person wants to look for something."""
+
+    class LostWanted(Message):
+        """The person wants to see what a summary lost: that of ``version`` of the view, or 0 for the newest."""
+
+        def __init__(self, version: int) -> None:
+            super().__init__()
+            self.version = version
 
     class FindChanged(Message):
         """A search has got on, or there is none any more."""
@@ -94,8 +105,9 @@ class Conversation(Pointed, can_focus=True):
         glyphs: Glyphs,
         palette: Palette,
         redact: Callable[[str], str],
+        past: Past | None = None,
     ) -> None:
-        super().__init__(load, strings, glyphs, palette, redact)
+        super().__init__(load, strings, glyphs, palette, redact, past)
         self._early: list[Op] = []
         """Operations that came before there was a size."""
         self._state = RunState()
@@ -194,7 +206,7 @@ class Conversation(Pointed, can_focus=True):
         """Place what befell the context, at most so many times a second as anybody reads it: every placing lays part of
         the page out anew. Whether anything changed.
         """
-        if self._notes_due is not None or stage.has_placed(self._state.window_notes):
+        if self._notes_due is not None or stage.places.has_placed(self._state.window_notes):
             return False
         wait = self._notes_at + PERIOD_S - time.monotonic()
         if wait > 0:
@@ -273,6 +285,12 @@ class Conversation(Pointed, can_focus=True):
         shown = cut_end(text, max(1, canvas.body - CLOCK), ink.glyphs.cut)
         cells = spread([Segment(shown, ink.panel)], stamp, canvas.body, ink.glyphs.cut)
         return user_strip([s if s.style else Segment(s.text, ink.panel) for s in cells], canvas)
+
+    def action_lost(self) -> None:
+        """Ask for what the summary under the cursor lost; elsewhere for that of the newest."""
+        cursor, stage = self._cursor, self.stage
+        item = stage.transcript.item_at(cursor) if cursor is not None and stage is not None else None
+        self.post_message(self.LostWanted(item.note.version if isinstance(item, CompactionCard) else 0))
 
     # -- find ------------------------------------------------------------------------------------------------------
     @property

@@ -23,6 +23,7 @@ from geode_tui.tui.conversation.ink import Ink
 from geode_tui.tui.conversation.items import Canvas
 from geode_tui.tui.conversation.loader import Loader
 from geode_tui.tui.conversation.model import Place
+from geode_tui.tui.conversation.note_places import Past
 from geode_tui.tui.conversation.stage import Stage
 from geode_tui.tui.glyphs import Glyphs
 from geode_tui.tui.lines import handed_over
@@ -81,6 +82,7 @@ class Window(ScrollView):
         glyphs: Glyphs,
         palette: Palette,
         redact: Callable[[str], str],
+        past: Past | None = None,
     ) -> None:
         super().__init__()
         self.strings = strings
@@ -92,6 +94,7 @@ class Window(ScrollView):
         self.unseen = 0
         """Lines that came while the end was out of view."""
         self._load = load
+        self._past = past
         self._redact = redact
         self._loader: Loader | None = None
         self._lines: list[Strip] = []
@@ -157,7 +160,7 @@ class Window(ScrollView):
     def _begin(self) -> None:
         self._loader = Loader(asyncio.get_running_loop())
         canvas = Canvas(self.ink, self.area.width, self.strings)
-        self.stage = Stage(self._load, self._redact, canvas, self._loader, self._delivered)
+        self.stage = Stage(self._load, self._redact, canvas, self._loader, self._delivered, self._past)
         self.begun()
         self.set_timer(WARM_AFTER_S, partial(self._loader.ask, warm, _nothing, _nothing))
 
@@ -197,7 +200,7 @@ class Window(ScrollView):
         top = self.max_scroll_y if following else stage.transcript.line_of(anchor) if anchor is not None else 0
         if top != self.scroll_offset.y:  # else a scroll that is being animated goes on
             self.scroll_to(y=top, animate=False, immediate=True)
-        self.following = following or self.scroll_offset.y >= self.max_scroll_y
+        self.following = following or (self.scroll_offset.y >= self.max_scroll_y and not stage.opening)
         if self.scroll_offset.y == before:
             self.repaint(max(0, first - before))
 

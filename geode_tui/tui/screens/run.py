@@ -15,7 +15,8 @@ from geode_tui.tui.conversation.view import Conversation
 from geode_tui.tui.keys import letter
 from geode_tui.tui.look import Look
 from geode_tui.tui.screens.run_figures import FIGURE_TABS
-from geode_tui.tui.screens.run_window import WINDOW_ORDERS, RunWindow
+from geode_tui.tui.screens.run_versions import RunVersions
+from geode_tui.tui.screens.run_window import WINDOW_ORDERS
 from geode_tui.tui.slash import Local, Order, Wrong, parse
 from geode_tui.tui.source import RunSource, SourceError
 from geode_tui.tui.widgets.approval import ApprovalPanel
@@ -30,7 +31,7 @@ ARMED_S = 3.0
 """Seconds in which a second esc interrupts."""
 
 
-class RunScreen(RunWindow):
+class RunScreen(RunVersions):
     """See the module."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -46,8 +47,10 @@ class RunScreen(RunWindow):
         Binding("ctrl+l", "app.redraw", "Redraw the screen", id="run.redraw", priority=True),
         Binding("1,alt+1", "tab('conversation')", "Conversation", id="run.tab_1"),
         Binding("2,alt+2", "tab('events')", "Events", id="run.tab_2"),
-        Binding("3,alt+3", "tab('context')", "Context", id="run.tab_3"),
-        Binding("4,alt+4", "tab('cost')", "Cost", id="run.tab_4"),
+        Binding("3,alt+3", "tab('offloads')", "Offloads", id="run.tab_3"),
+        Binding("4,alt+4", "tab('dreams')", "Dreams", id="run.tab_4"),
+        Binding("5,alt+5", "tab('context')", "Context", id="run.tab_5"),
+        Binding("6,alt+6", "tab('cost')", "Cost", id="run.tab_6"),
         Binding("backslash", "middle", "Hide or show the middle column", id="run.middle"),
         Binding("ctrl+o", "zoom", "Give the pane the whole width", id="run.zoom", priority=True),
         Binding("0,alt+0,f2", "home", "All runs", id="run.home"),
@@ -104,6 +107,8 @@ class RunScreen(RunWindow):
             self._give_back(text)
         elif isinstance(parsed, Local):
             self._do(parsed)
+        elif parsed.kind == "compact" and not parsed.payload["prune"]:
+            self.open_compaction(parsed)
         else:
             self.run_worker(self._send(parsed, typed=text), group="send")
 
@@ -147,6 +152,7 @@ class RunScreen(RunWindow):
             word = self.look.t(f"outcome.{outcome.outcome}", kind=self.look.t(f"command.{sent.kind}"))
             self.say(f"{word} {self.look.line(outcome.detail)}".strip(), error=True)
             self._give_back(sent.text)
+        self.renew_lost()
 
     def _do(self, local: Local) -> None:
         {
@@ -155,7 +161,11 @@ class RunScreen(RunWindow):
             "status": self.action_status,
             "cost": self.action_cost,
             "context": self.action_context,
+            "offloads": lambda: self.choose_tab("offloads"),
+            "dreams": lambda: self.choose_tab("dreams"),
+            "mcp": self.action_servers,
             "model": self.action_models,
+            "lost": lambda: self.show_lost(int(local.value or 0)),
             "fork": lambda: self.fork(local.value),
             "middle": self.action_middle,
             "zoom": self.action_zoom,
@@ -271,9 +281,7 @@ class RunScreen(RunWindow):
         self.find.show(event.state)
 
     def close_topmost(self) -> bool:
-        """Drop a question for a key, a selection, the search, else what every screen closes."""
-        if self.withdraw():
-            return True
+        """Drop a selection, the search, else what every screen closes."""
         if self.conversation.has_selection:
             self.conversation.pick(None)
         elif self.find.opened:
@@ -325,11 +333,16 @@ class RunScreen(RunWindow):
     def action_help(self) -> None:
         """What every key and command does."""
         from geode_tui.tui.screens.help import help_lines
+        from geode_tui.tui.screens.lost import LostList
         from geode_tui.tui.screens.names import NameList
+        from geode_tui.tui.widgets.compact_body import CompactBody
         from geode_tui.tui.widgets.context_tab import ContextPane
         from geode_tui.tui.widgets.cost_tab import CostPane
+        from geode_tui.tui.widgets.dream_tab import DreamsPane
         from geode_tui.tui.widgets.events import EventsPane
         from geode_tui.tui.widgets.field import Field
+        from geode_tui.tui.widgets.offload_tab import OffloadsPane
+        from geode_tui.tui.widgets.version_diff import DiffPane
 
         panes = (
             type(self),
@@ -338,10 +351,15 @@ class RunScreen(RunWindow):
             type(self.conversation),
             FindBar,
             EventsPane,
+            OffloadsPane,
+            DreamsPane,
             ContextPane,
+            DiffPane,
             CostPane,
             Field,
             NameList,
+            LostList,
+            CompactBody,
             ApprovalBody,
         )
         self.open_reading(self.look.t("help.title"), help_lines(panes, self.look))
@@ -364,8 +382,9 @@ class RunScreen(RunWindow):
         if self.has_home:
             out.append(Choice("home", t("key.run.home"), "f2"))
         columns = [name for name, there in (("middle", self.form.middle), ("zoom", self.form.side)) if there]
-        out += [*self.event_choices(), *self.figure_choices()]
-        readings = (*columns, "status", "cost", "context", *WINDOW_ORDERS, "fork", "model", "help", "quit")
+        out += [*self.event_choices(), *self.offload_choices(), *self.dream_choices(), *self.figure_choices()]
+        figures = ("status", "cost", "context", "mcp")
+        readings = (*columns, *figures, *WINDOW_ORDERS, "lost", "fork", "model", "help", "quit")
         out += [Choice(name, t(f"slash.help_{name}"), f"/{name}") for name in readings]
         out += [Choice(f"theme:{name}", t("palette.theme", name=name), "/theme") for name in self._themes]
         out += self.language_choices()
@@ -377,6 +396,10 @@ class RunScreen(RunWindow):
             self.choose_tab(rest)
         elif name == "events":
             self.do_event_choice(rest)
+        elif rest and name == "offloads":
+            self.do_offload_choice(rest)
+        elif rest and name == "dreams":
+            self.do_dream_choice(rest)
         elif rest and name in FIGURE_TABS:
             self.do_figure_choice(name, rest)
         elif name == "theme":
@@ -389,6 +412,8 @@ class RunScreen(RunWindow):
             self.run_worker(self._send(Order("interrupt", {})), group="send")
         elif name == "retry":
             self.action_retry()
+        elif name == "compact":
+            self.action_compact()
         elif name in WINDOW_ORDERS:
             self.run_worker(self._send(WINDOW_ORDERS[name]), group="send")
         elif name == "home":

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from geode_tui.tui.choices import Choice
-from geode_tui.tui.screens.run_events import RunEvents
+from geode_tui.tui.screens.run_dreams import RunDreams
 from geode_tui.tui.source import SourceError
 from geode_tui.view.cost import cost_lines, session_text
 from geode_tui.view.event_line import About
 from geode_tui.view.gauge import context_line, context_lines
 from geode_tui.view.selectors import state_line
+from geode_tui.view.servers import server_lines
 from geode_tui.view.window_notes import view_text
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 PALETTE = (
     ("context", "filter", "filter", "/"),
     ("context", "sort", "sort", "s"),
+    ("context", "versions", "turn_to('versions')", "v"),
+    ("context", "diff", "diff", "d"),
     ("cost", "rounds", "turn_to('rounds')", "r"),
     ("cost", "months", "turn_to('months')", "m"),
     ("cost", "budget", "want('budget')", "b"),
@@ -32,7 +35,7 @@ PALETTE = (
 FIGURE_TABS = frozenset(tab for tab, *_ in PALETTE)
 
 
-class RunFigures(RunEvents):
+class RunFigures(RunDreams):
     """See the module."""
 
     # -- Context ------------------------------------------------------------------------------------------------------
@@ -114,6 +117,14 @@ class RunFigures(RunEvents):
         """What it cost."""
         if self.newest is not None:
             self._read("section.cost", cost_lines(self.newest.state, self.look.strings))
+
+    def action_servers(self) -> None:
+        """The MCP servers of the run: their state, their tools and what those cost."""
+        if self.newest is None:
+            return
+        strings, servers = self.look.strings, self.newest.state.servers
+        lines = [line for name in sorted(servers) for line in server_lines(servers[name], strings)]
+        self._read("mcp.title", lines or [("", self.look.t("mcp.none"))])
 
     def action_context(self) -> None:
         """How full the context is, with what, in which layers it is sent, and what was changed of it."""

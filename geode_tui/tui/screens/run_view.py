@@ -38,7 +38,9 @@ from geode_tui.view.state import OpenApproval
 if TYPE_CHECKING:  # loaded when the tab is first wanted
     from geode_tui.tui.widgets.context_tab import ContextPane
     from geode_tui.tui.widgets.cost_tab import CostPane
+    from geode_tui.tui.widgets.dream_tab import DreamsPane
     from geode_tui.tui.widgets.events import EventsPane
+    from geode_tui.tui.widgets.offload_tab import OffloadsPane
     from geode_tui.tui.widgets.tab_pane import TabPane
 
 OPENING_S = 0.3
@@ -68,8 +70,6 @@ class RunView(BaseScreen):
         self.has_home = home
         self._motion = motion
         self._armed = False
-        self._confirm = ""
-        """What the next press of a key does, while it waits for that."""
         self._feed: Feed | None = None
         self._pump: FramePump | None = None
         self._clock: Timer | None = None
@@ -80,7 +80,7 @@ class RunView(BaseScreen):
         self._flash_end: Timer | None = None
         self.header = Header(look)
         self.tabs = TabRow(look)
-        self.conversation = Conversation(source.load, look.strings, look.glyphs, look.palette, look.redact)
+        self.conversation = Conversation(source.load, look.strings, look.glyphs, look.palette, look.redact, source)
         self.conversation.id = "conversation"
         self.find = FindBar(look, self.conversation)
         self.strip = FigureStrip(look)
@@ -116,10 +116,18 @@ class RunView(BaseScreen):
             from geode_tui.tui.widgets.events import EventsPane
 
             pane = EventsPane(self.look, self.source)
+        elif tab == "offloads":
+            from geode_tui.tui.widgets.offload_tab import OffloadsPane
+
+            pane = OffloadsPane(self.look, self.source, id="offloads")
+        elif tab == "dreams":
+            from geode_tui.tui.widgets.dream_tab import DreamsPane
+
+            pane = DreamsPane(self.look, self.source, id="dreams")
         elif tab == "context":
             from geode_tui.tui.widgets.context_tab import ContextPane
 
-            pane = ContextPane(self.look, self.source.blocks)
+            pane = ContextPane(self.look, self.source)
         else:
             from geode_tui.tui.widgets.cost_tab import CostPane
 
@@ -133,6 +141,16 @@ class RunView(BaseScreen):
     def events(self) -> EventsPane:
         """The pane of the Events tab."""
         return cast("EventsPane", self.columns.pane("events"))
+
+    @property
+    def offloads(self) -> OffloadsPane:
+        """The pane of the Offloads tab."""
+        return cast("OffloadsPane", self.columns.pane("offloads"))
+
+    @property
+    def dreams(self) -> DreamsPane:
+        """The pane of the Dreams tab."""
+        return cast("DreamsPane", self.columns.pane("dreams"))
 
     @property
     def context(self) -> ContextPane:
@@ -188,6 +206,8 @@ class RunView(BaseScreen):
     def _show(self, batch: Batch) -> None:
         self.newest = batch
         self.conversation.show_state(batch.state)
+        self.tabs.count("offloads", batch.state.offloaded)
+        self.tabs.count("dreams", batch.state.dreams)
         for pane in self.columns.panes.values():
             pane.show_state(batch.state)
         self.approval.show(self._approvals(batch))
@@ -357,7 +377,7 @@ class RunView(BaseScreen):
     @property
     def _asked(self) -> str:
         """What another press of a key does now; empty where it does nothing more than before."""
-        return self.look.t("esc.armed") if self._armed else self._confirm
+        return self.look.t("esc.armed") if self._armed else ""
 
     def _show_notices(self) -> None:
         """What the person must know now, of what is about to be sent too; without a footer also what another press of

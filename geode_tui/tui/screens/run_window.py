@@ -1,4 +1,4 @@
-"""What the run screen does to the window: compacting by key, and going on in a fork of the run."""
+"""What the run screen does to the window: a compaction's preview, and going on in a fork of the run."""
 
 from __future__ import annotations
 
@@ -6,16 +6,12 @@ import asyncio
 from collections.abc import Mapping
 
 from textual.message import Message
-from textual.timer import Timer
 
-from geode_tui.core import format as fmt
 from geode_tui.tui.screens.run_figures import RunFigures
-from geode_tui.tui.slash import WINDOW_KINDS, Order, compaction, round_of
+from geode_tui.tui.slash import ROUND_KINDS, WINDOW_KINDS, Local, Order, compaction, round_of
 from geode_tui.tui.source import RunSource, SourceError
 from geode_tui.view.window_notes import note_text
 
-CONFIRM_S = 3.0
-"""Seconds in which a second press of the key compacts."""
 WINDOW_ORDERS: Mapping[str, Order] = {"compact": compaction(), "undo": Order("undo", {}), "redo": Order("redo", {})}
 """Commands about what the model is sent, as the palette gives them."""
 
@@ -30,41 +26,33 @@ class RunWindow(RunFigures):
             super().__init__()
             self.source = source
 
-    _withdraw: Timer | None = None
-
     async def _send(self, order: Order, typed: str = "") -> None:
         """Write a command; what was typed comes back where that fails."""
         raise NotImplementedError
 
     # -- compacting ---------------------------------------------------------------------------------------------------
     def action_compact(self) -> None:
-        """Ask for the key again, then compact."""
-        if self.withdraw():
-            self.run_worker(self._send(WINDOW_ORDERS["compact"]), group="send")
-            return
-        context = self.newest.state.context if self.newest is not None else None
-        t = self.look.t
-        if context is None:
-            self._confirm = t("compact.again_plain")
-        else:
-            self._confirm = t("compact.again", tokens=f"~{fmt.tokens(context.used)}")
-        self._withdraw = self.set_timer(CONFIRM_S, self.withdraw)
-        self.show_hints()
+        """Show what a compaction would do."""
+        self.open_compaction(WINDOW_ORDERS["compact"])
 
-    def withdraw(self) -> bool:
-        """Wait for no second press any more; False where nothing waited for one."""
-        asked, self._confirm = bool(self._confirm), ""
-        if self._withdraw is not None:
-            self._withdraw.stop()
-            self._withdraw = None
-        if asked:
-            self.show_hints()
-        return asked
+    def open_compaction(self, order: Order) -> None:
+        """Show what ``order``, which compacts, would do; what the person then decides is done."""
+        from geode_tui.tui.screens.compact import CompactScreen
+        from geode_tui.tui.widgets.compact_body import Wish
+
+        if not self.form.too_small:
+            self.app.push_screen(CompactScreen(self.look, self.source, Wish(**order.payload)), self._decided)
+
+    def _decided(self, decision: Order | Local | None) -> None:
+        if isinstance(decision, Local):
+            self.fork(decision.value)
+        elif decision is not None:
+            self.run_worker(self._send(decision), group="send")
 
     # -- outcomes -----------------------------------------------------------------------------------------------------
     def order_sent(self, order: Order) -> None:
-        """A command is written: a run that goes on takes up one about its window between two rounds."""
-        if order.kind in WINDOW_KINDS and self.presented is not None and self.presented.status.ticks:
+        """A command is written: a run that goes on takes up some of them only between two rounds."""
+        if order.kind in ROUND_KINDS and self.presented is not None and self.presented.status.ticks:
             self.say(self.look.t("outcome.next_round", kind=self.look.t(f"command.{order.kind}")))
 
     def order_done(self, kind: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 import msgspec
 from rich.segment import Segment
@@ -18,13 +19,17 @@ from geode_tui.tui.rows import row
 from geode_tui.view.blocks import BlockRow, BlockState
 from geode_tui.view.gauge import kind_name, uncertain
 
-SHARE_FROM, STATE_FROM, BAR_FROM = 56, 44, 36
-"""Cells of the pane from which a column is there (SCREENS.md 6: the share goes first)."""
+NOTE_FROM, SHARE_FROM, STATE_FROM, BAR_FROM = 76, 56, 44, 36
+"""Cells of the pane from which a column is there; a note on the state needs the most of them, then the share goes
+first (SCREENS.md 6).
+"""
 BAR = 6
 """Cells of the largest block's bar."""
-_TOKENS, _SHARE, _ROUND, _NAME = 8, 6, 6, 14
+_TOKENS, _SHARE, _ROUND, _NAME, _SHORT_NAME = 8, 6, 6, 14, 10
 RULES = ("latest_input", "pinned", "native", "skill", "last_batch")
 """Why a block is protected, each with a word of its own."""
+_STANDING: Mapping[BlockState, str] = {"left_out": "block.left_out", "native": "block.native"}
+"""What stands for others, where that is no summary."""
 _ROUND_WORD = re.compile(r"r\d+\Z")
 
 
@@ -42,9 +47,18 @@ class BlockLines(msgspec.Struct, frozen=True):
         """Cells of the column, 0 where it is left out."""
         if self.width < STATE_FROM:
             return 0
-        words = [self.look.t(f"blocks.{state}") for state in (*self._marks, "state")]
-        words += [self.look.t(f"protect.{rule}") for rule in RULES]
+        words = [self.look.t(f"blocks.{state}") for state in (*self._marks, "state", "protected")]
+        if not self._note:
+            words += [self.look.t(f"protect.{rule}") for rule in RULES]
         return 3 + max(map(width_of, words))
+
+    @property
+    def _note(self) -> int:
+        """Cells of the column beside it, 0 where it is left out."""
+        if self.width < NOTE_FROM:
+            return 0
+        words = [self.look.t(f"protect.{rule}") for rule in RULES]
+        return 1 + max(map(width_of, (*words, self.look.t("blocks.was", tokens="999.9k"))))
 
     def heads(self) -> Strip:
         """The names of the columns."""
@@ -56,7 +70,7 @@ class BlockLines(msgspec.Struct, frozen=True):
             cells.append(" " * BAR)
         cells += [pad(cut_end(t("blocks.round"), _ROUND, ""), _ROUND, right=True), t("blocks.block")]
         left = [Segment(" " + " ".join(cells), self._style(self.look.palette.muted))]
-        state = pad(f"  {t('blocks.state')}", self._state) if self._state else ""
+        state = pad(f"  {t('blocks.state')}", self._state + self._note) if self._state else ""
         right = [Segment(state, self._style(self.look.palette.muted))] if state else []
         return row(left, right, self.width, self._plane(), self.look.glyphs.cut, margin=1)
 
@@ -117,12 +131,13 @@ class BlockLines(msgspec.Struct, frozen=True):
         """The block's name, and what it is about; a path is cut at the front."""
         palette, cut = self.look.palette, self.look.glyphs.cut
         name, detail, is_path = self.words(block)
-        shown = cut_end(name, max(0, min(room, max(_NAME, room // 3))), cut)
-        left = room - max(_NAME, width_of(shown)) - 2
+        least = _NAME if room >= 2 * _NAME else _SHORT_NAME
+        shown = cut_end(name, max(0, min(room, max(least, room // 3)) if detail else room), cut)
+        left = room - max(least, width_of(shown)) - 2
         out = [Segment(shown, palette.style(palette.text, bold=block.entry is not None))]
         if detail and left >= 4:
             text = (cut_front if is_path else cut_end)(detail, left, cut)
-            out += [Segment(" " * (max(_NAME, width_of(shown)) + 2 - width_of(shown)))]
+            out += [Segment(" " * (max(least, width_of(shown)) + 2 - width_of(shown)))]
             out.append(Segment(text, palette.style(palette.code if is_path else palette.muted)))
         return out
 
@@ -140,7 +155,7 @@ class BlockLines(msgspec.Struct, frozen=True):
                 name = t("block.text")
             case _ if entry.hidden is not None:
                 hidden = entry.hidden
-                name = t("block.left_out" if block.state == "left_out" else "block.summary")
+                name = t(_STANDING.get(block.state, "block.summary"))
                 detail = t("blocks.of_messages", first=hidden.first, upto=hidden.upto, n=fmt.number(hidden.count))
             case "user" | "thinking":
                 name = t(f"block.{block.kind}")
@@ -150,13 +165,15 @@ class BlockLines(msgspec.Struct, frozen=True):
                 name = t("block.image")
             case _:
                 name = t("block.native")
+                detail = t("block.read_upto") if block.state == "native" else detail
         return name, detail, False
 
     def text(self, block: BlockRow) -> str:
         """All that a filter looks through, in small letters."""
         name, detail, _ = self.words(block)
         strings = self.look.strings
-        return f"{name} {detail} {kind_name(block.kind, strings)} {self._state_word(block)}".casefold()
+        state = f"{strings.t(f'blocks.{block.state}')} {self._state_note(block)}"
+        return f"{name} {detail} {kind_name(block.kind, strings)} {state}".casefold()
 
     def _fixed(self, block: BlockRow) -> tuple[str, str, bool]:
         figures, t = self.figures, self.look.t
@@ -181,14 +198,26 @@ class BlockLines(msgspec.Struct, frozen=True):
         color = palette.info if block.state == "unsent" else dim
         mark = self.look.glyphs.pinned if _held(block) else marks[block.state]
         word = f"{pad(mark, max(map(width_of, marks.values())))} {self._state_word(block)}"
-        return [Segment(pad(cut_end(word, self._state, self.look.glyphs.cut), self._state), palette.style(color))]
+        cells = [Segment(pad(cut_end(word, self._state, self.look.glyphs.cut), self._state), palette.style(color))]
+        if self._note:
+            note = cut_end(self._state_note(block), self._note, self.look.glyphs.cut)
+            cells.append(Segment(pad(note, self._note, right=True), palette.style(dim)))
+        return cells
 
     def _state_word(self, block: BlockRow) -> str:
-        """How the block is sent; of one that is sent as it is, why it stays so."""
-        strings, rule = self.look.strings, _held(block)
-        if not rule:
-            return strings.t(f"blocks.{block.state}")
-        return strings.t(f"protect.{rule}") if strings.has(f"protect.{rule}") else self.look.line(rule, 20)
+        """How the block is sent; of one that is sent as it is, that or why it has to stay so."""
+        if not _held(block):
+            return self.look.t(f"blocks.{block.state}")
+        return self.look.t("blocks.protected") if self._note else self._state_note(block)
+
+    def _state_note(self, block: BlockRow) -> str:
+        """Why the block is protected, how large it was, or since when it stands for others."""
+        strings, rule, entry = self.look.strings, _held(block), block.entry
+        if rule:
+            return strings.t(f"protect.{rule}") if strings.has(f"protect.{rule}") else self.look.line(rule, 20)
+        if block.was:
+            return strings.t("blocks.was", tokens=fmt.tokens(block.was))
+        return f"v{entry.version}" if entry is not None and entry.version else ""
 
     @property
     def _marks(self) -> dict[BlockState, str]:
@@ -202,6 +231,7 @@ class BlockLines(msgspec.Struct, frozen=True):
             "offloaded": glyphs.offloaded,
             "summarised": glyphs.summary,
             "left_out": glyphs.none,
+            "native": glyphs.fixed,
         }
 
 

@@ -1,14 +1,11 @@
-"""The Context tab: every block of the prompt, the largest first."""
+"""The Context tab: every block of the prompt, the largest first, and what was changed of it, version by version."""
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import Callable, Sequence
-from itertools import accumulate
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Literal, TypeAlias
 
-import msgspec
 from rich.segment import Segment
 from textual import events
 from textual.binding import Binding, BindingType
@@ -17,55 +14,31 @@ from textual.message import Message
 from textual.strip import Strip
 
 from geode_tui.core import format as fmt
-from geode_tui.core.events import ContextFigures
+from geode_tui.tui.by_hand import Deed, on_block, step
 from geode_tui.tui.hints import Area
 from geode_tui.tui.keys import letter
-from geode_tui.tui.look import Look
 from geode_tui.tui.rows import row
-from geode_tui.tui.source import SourceError
-from geode_tui.tui.widgets.block_rows import BlockLines, matches
-from geode_tui.tui.widgets.field import Asking, Field
-from geode_tui.tui.widgets.tab_pane import TabPane
+from geode_tui.tui.slash import Order, Wrong
+from geode_tui.tui.widgets.context_data import READING_S, BlocksView, ContextData
+from geode_tui.tui.widgets.field import Field
 from geode_tui.tui.widgets.wheel import Wheeled
-from geode_tui.view.blocks import ORDERS, BlockEntry, BlockRow, BlockTable, Order, arranged, table_of
+from geode_tui.view.blocks import ORDERS, BlockRow, scales
 from geode_tui.view.gauge import uncertain
-from geode_tui.view.state import RunState
 from geode_tui.view.window_notes import view_text
 
+__all__ = ["BlocksView", "ContextPane"]
+
+Part: TypeAlias = Literal["blocks", "versions"]
 ROOMY_FROM = 16
 """Rows of the pane from which a blank one stands above the names of the columns."""
+BOTH_FROM = 20
+"""Rows of the pane from which the versions stand below the blocks; below that they take its place."""
 TOP = 6
 """Blocks whose share of the whole is told."""
-READING_S = 0.3
-"""Seconds after which it is said that blocks are being read (SCREENS.md 10)."""
 
 
-class BlocksView(msgspec.Struct, frozen=True):
-    """The gauge, and the messages that it is of: those after seq ``start`` and up to ``end``, of ``newest`` in all, as
-    ``version`` of the view has them sent; ``cause`` is why that was made.
-    """
-
-    figures: ContextFigures | None = None
-    start: int = 0
-    end: int = 0
-    newest: int = 0
-    version: int = 0
-    cause: str = ""
-
-    @classmethod
-    def of(cls, state: RunState) -> BlocksView:
-        """What the tab shows of ``state``."""
-        messages = state.prompt_from, state.prompt_upto, state.newest_seq
-        return cls(state.context, *messages, state.view_version, state.view_cause)
-
-
-def _stored(view: BlocksView) -> tuple[int, int]:
-    """What of a view is looked up in the store."""
-    return view.newest, view.version
-
-
-class ContextPane(Wheeled, Asking, TabPane, can_focus=True):
-    """See the module. Blocks are read and shared out in a thread, and only while the tab is shown."""
+class ContextPane(Wheeled, ContextData, can_focus=True):
+    """See the module. Keys work the one of its two parts that was chosen last."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(letter("j", "down"), "move(1)", "Next block", id="context.down"),
@@ -78,6 +51,13 @@ class ContextPane(Wheeled, Asking, TabPane, can_focus=True):
         Binding("slash", "filter", "Show only blocks that hold some words", id="context.filter"),
         Binding(letter("s"), "sort", "Another order", id="context.sort"),
         Binding(letter("y"), "want('copy')", "Copy its message", id="context.copy"),
+        Binding(letter("v"), "turn", "To the versions, and back to the blocks", id="context.versions"),
+        Binding(letter("p"), "deed('pin')", "Pin its message, or take the pin away", id="context.pin"),
+        Binding(letter("m"), "deed('mask')", "Mask the result now", id="context.mask"),
+        Binding(letter("o"), "deed('offload')", "Put the result into a file now", id="context.offload"),
+        Binding(letter("d"), "diff", "In what the version differs from the one before it", id="context.diff"),
+        Binding(letter("u"), "step('undo')", "Take back the last change of the context", id="context.undo"),
+        Binding("ctrl+y", "step('redo')", "Make what an undo took back hold again", id="context.redo"),
     ]
 
     ASKS = frozenset({"context.filter"})
@@ -90,115 +70,77 @@ class ContextPane(Wheeled, Asking, TabPane, can_focus=True):
             self.what = what
             self.block = block
 
-    def __init__(self, look: Look, read: Callable[[int], Sequence[BlockEntry]], *, id: str = "context") -> None:  # noqa: A002  Textual's own name
-        """``read`` gives all blocks of the run as a version of the view has them sent; it is called in a thread and may
-        raise `SourceError`.
+    class Asked(Message):
+        """The run shall carry out ``order``."""
+
+        def __init__(self, order: Order) -> None:
+            super().__init__()
+            self.order = order
+
+    class Said(Message):
+        """The person shall be told ``text``."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    class Compared(Message):
+        """The person wants to see in what version ``after`` differs from ``before``; ``scales`` are those of the
+        blocks.
         """
-        super().__init__(look, id=id)
-        self._read = read
-        self.view = BlocksView()
-        self.table = BlockTable()
-        self.rows: tuple[BlockRow, ...] = ()
-        """The rows that the filter lets through, in their order."""
-        self.order: Order = "largest"
-        self.wanted = ""
-        self.trouble = ""
-        """Why the blocks could not be read."""
-        self._entries: tuple[BlockEntry, ...] = ()
-        self._texts: tuple[str, ...] = ()
-        """What a filter looks through, for each row of the table."""
-        self._sums: tuple[int, ...] = (0,)
-        """Tokens of the rows before each one that is listed, and of all."""
-        self._made_of: BlocksView | None = None
-        """What the table shows."""
-        self._reading = False
-        self._read_since = 0.0
-        self._at = 0
-        self._top = 0
-        self._head = 0
-        """Rows above the list."""
 
-    # -- data ---------------------------------------------------------------------------------------------------------
-    @property
-    def reading(self) -> bool:
-        """Whether blocks are being read."""
-        return self._reading
+        def __init__(self, before: int, after: int, scales: Mapping[str, float]) -> None:
+            super().__init__()
+            self.before = before
+            self.after = after
+            self.scales = scales
 
-    @property
-    def selected(self) -> BlockRow | None:
-        """The block under the cursor."""
-        return self.rows[self._at] if self.rows else None
+    class Turned(Message):
+        """Keys work the other part now."""
+
+    part: Part = "blocks"
+    _top = 0
+    _head = 0
+    """Rows above the list of blocks."""
+    _low = 0
+    """The row in which the versions begin."""
 
     @property
     def area(self) -> Area | None:
-        """The list or the field, whichever has the focus."""
-        return "context" if self.has_focus else "context_field" if self.field.typing else None
-
-    def show_state(self, state: RunState) -> None:
-        """Take a newer state."""
-        self.show(BlocksView.of(state))
-
-    def show(self, view: BlocksView) -> None:
-        """Take a newer state."""
-        if view != self.view:
-            self.view = view
-            self._renew()
-
-    def on_show(self) -> None:
-        """Catch up with what came while another tab was shown."""
-        self._renew()
-
-    def _renew(self) -> None:
-        if self.display and not self._reading and self.view != self._made_of:
-            self._reading, self._read_since = True, time.monotonic()
-            self.set_timer(READING_S, self.repaint)
-            self.run_worker(self._make(), group="blocks", exclusive=True)
-
-    async def _make(self) -> None:
-        """Read what is new, and make the table until it is that of the newest state."""
-        try:
-            while self.display and self.view != self._made_of:
-                view = self.view
-                if self._made_of is None or _stored(view) != _stored(self._made_of) or self.trouble:
-                    self._entries = tuple(await asyncio.to_thread(self._read, view.version))
-                self.table, self._texts = await asyncio.to_thread(self._shared_out, view)
-                self._made_of, self.trouble = view, ""
-                self._arrange()
-        except SourceError as error:
-            self.trouble = str(error)
-        finally:
-            self._reading = False
-        self.repaint()
-
-    def _shared_out(self, view: BlocksView) -> tuple[BlockTable, tuple[str, ...]]:
-        """The table of ``view``, and the text of each row that a filter looks through."""
-        table = table_of(self._entries, view.figures, start=view.start, end=view.end, newest=view.newest)
-        lines = BlockLines(self.look, 0, False, table.of, 0)
-        return table, tuple(map(lines.text, table.rows))
-
-    def _arrange(self) -> None:
-        """Filter and sort anew; the cursor stays on its block."""
-        chosen = self.selected
-        every = zip(self.table.rows, self._texts, strict=True)
-        rows = arranged((one for one, text in every if matches(one, text, self.wanted)), self.order)
-        self.rows = rows
-        self._sums = tuple(accumulate((one.tokens for one in rows), initial=0))
-        same = (i for i, one in enumerate(rows) if chosen and (one.kind, one.entry) == (chosen.kind, chosen.entry))
-        self._at = next(same, max(0, min(self._at, len(rows) - 1))) if self._at else 0
-        self.repaint()
+        """The part that keys work, or the field, whichever has the focus."""
+        if self.has_focus:
+            return "context" if self.part == "blocks" else "context_versions"
+        return "context_field" if self.field.typing else None
 
     # -- drawing ------------------------------------------------------------------------------------------------------
-    def _lines(self, width: int) -> BlockLines:
-        focused = self.has_focus or self.field.typing
-        largest = self.table.rows[0].tokens if self.table.rows else 0
-        return BlockLines(self.look, width, focused, self.table.of, largest)
-
     def build(self, size: Size) -> list[Strip]:
-        """Heading, version of the view, filter, column names, a window of rows, and what lies below it."""
+        """The blocks, and below them the versions; where there is no room for both, the part that was chosen."""
         if self._made_of != self.view and not self._reading and not self.trouble:
             self.call_later(self._renew)  # it was hidden, for a moment, when it wanted to read
+        both, parts = size.height >= BOTH_FROM, self.versions
+        if not parts.rows or (self.part == "blocks" and not both):
+            self._low = size.height
+            return self._blocks(size, below=False)
+        focused = self.part == "versions" and self.has_focus
+        low = size.height
+        if both:
+            low = parts.wanted(size.height // 2)
+            low = max(low, min(len(parts.rows) + 5, size.height - len(self.rows) - 6))
+        self._low = size.height - low
+        lines = parts.build(self.look, size.width, low - both, self.table.of, focused=focused)
+        if not both:
+            return lines
+        upper = self._blocks(Size(size.width, self._low), below=True)
+        blank = self._row(size.width)
+        self._low += 1
+        return [*upper, *[blank] * (size.height - len(upper) - len(lines)), *lines]
+
+    def _blocks(self, size: Size, *, below: bool) -> list[Strip]:
+        """Heading, version of the view, filter, column names, a window of rows, and what lies below it. ``below``: the
+        versions stand there.
+        """
         head = [self._heading(size.width)]
-        if self.view.version:
+        if self.view.version and not below:
             head.append(self._version(size.width))
         if self.wanted:
             head.append(self._filtered(size.width))
@@ -208,13 +150,14 @@ class ContextPane(Wheeled, Asking, TabPane, can_focus=True):
         head += [self._row(size.width)] * (size.height >= ROOMY_FROM)
         head.append(lines.heads())
         self._head = len(head)
-        room = max(1, size.height - len(head) - (1 if self.field.display else 0))
-        below = len(self.rows) > room > 3
-        room -= below
+        room = max(1, size.height - len(head) - (1 if self.field.display and not below else 0))
+        more = len(self.rows) > room > 3
+        room -= more
         self._top = max(0, min(self._top, self._at, len(self.rows) - room), self._at - room + 1)
         shown = self.rows[self._top : self._top + room]
-        out = head + [lines.line(one, selected=self._top + i == self._at) for i, one in enumerate(shown)]
-        if below and self._top + room < len(self.rows):
+        on = self.part == "blocks"
+        out = head + [lines.line(one, selected=on and self._top + i == self._at) for i, one in enumerate(shown)]
+        if more and self._top + room < len(self.rows):
             out.append(self._below(self._top + room, size.width))
         return out
 
@@ -274,13 +217,17 @@ class ContextPane(Wheeled, Asking, TabPane, can_focus=True):
             self._arrange()
 
     def widen(self) -> bool:
-        """Show all blocks; False where they are shown."""
+        """Back to the blocks, and show all of them; False where they are shown."""
+        if self.part == "versions":
+            self.turn_to("blocks")
+            return True
         filtered = bool(self.wanted)
         self.look_for("")
         return filtered
 
     def action_filter(self) -> None:
         """Ask what shown blocks must hold."""
+        self.turn_to("blocks")
         self.field.open("filter", self.look.t("blocks.filter"), self.look.t("blocks.filter_hint"), self.wanted)
         self.repaint()
 
@@ -302,41 +249,91 @@ class ContextPane(Wheeled, Asking, TabPane, can_focus=True):
         self.focus()
 
     # -- keys and mouse -----------------------------------------------------------------------------------------------
+    def action_turn(self) -> None:
+        """Have the keys work the other part."""
+        self.turn_to("versions" if self.part == "blocks" and self.versions.rows else "blocks")
+
+    def action_turn_to(self, part: Part) -> None:
+        """See `turn_to`."""
+        self.turn_to(part)
+
+    def turn_to(self, part: Part) -> None:
+        """Have the keys work ``part``."""
+        self.part = part
+        self.repaint()
+        self.post_message(self.Turned())
+
     def action_move(self, rows: int) -> None:
         """Move the cursor."""
-        self._at = max(0, min(len(self.rows) - 1, self._at + rows))
+        if self.part == "versions":
+            self.versions.move(rows)
+        else:
+            self._at = max(0, min(len(self.rows) - 1, self._at + rows))
         self.repaint()
 
     def action_page(self, pages: int) -> None:
         """Move by a page."""
-        self.action_move(pages * max(1, self.size.height - self._head - 2))
+        first, last = (self._low, self.size.height) if self.part == "versions" else (self._head, self._low)
+        self.action_move(pages * max(1, last - first - 2))
 
     def action_first(self) -> None:
-        """To the first block."""
-        self.action_move(-len(self.rows))
+        """To the first row."""
+        self.action_move(-len(self.rows) - len(self.versions.rows))
 
     def action_last(self) -> None:
-        """To the last block."""
-        self.action_move(len(self.rows))
+        """To the last row."""
+        self.action_move(len(self.rows) + len(self.versions.rows))
 
     def action_sort(self) -> None:
         """The next order, from its first row."""
         self.order = ORDERS[(ORDERS.index(self.order) + 1) % len(ORDERS)]
         self._at = 0
+        self.turn_to("blocks")
         self._arrange()
 
     def action_want(self, what: str) -> None:
-        """Have the screen do something with the block under the cursor."""
-        if self.selected is not None:
+        """Have the screen do something with the block under the cursor, or see what a version changed."""
+        if self.part == "versions":
+            self.action_diff()
+        elif self.selected is not None:
             self.post_message(self.Wanted(what, self.selected))
 
+    def action_deed(self, deed: Deed) -> None:
+        """Pin, mask or offload the block under the cursor."""
+        block = self.selected if self.part == "blocks" else None
+        self._ask(on_block(deed, block, self.versions.listed, self.look.strings))
+
+    def action_step(self, what: Literal["undo", "redo"]) -> None:
+        """Go back or forward by one change."""
+        self._ask(step(what, self.versions.listed))
+
+    def _ask(self, wish: Order | Wrong) -> None:
+        if isinstance(wish, Order):
+            self.post_message(self.Asked(wish))
+        else:
+            self.post_message(self.Said(self.look.t(wish.key, **wish.values)))
+
+    def action_diff(self) -> None:
+        """In what the version under the cursor differs from the one before it."""
+        version = self.versions.selected
+        if version is None or not version.newest.number:
+            self.post_message(self.Said(self.look.t("diff.same_start")))
+            return
+        self.post_message(self.Compared(version.numbers[0] - 1, version.numbers[1], scales(self.table)))
+
     def on_click(self, event: events.Click) -> None:
-        """Select the block under the pointer; a click on the selected one jumps to it, one on the heading sorts."""
+        """Select the row under the pointer; a click on the selected one opens it, one on the blocks' heading sorts."""
+        if event.y >= self._low and self.versions.rows:
+            same = self.versions.point(event.y - self._low)
+            if same and self.part == "versions":
+                self.action_diff()
+            self.turn_to("versions")
+            return
         index = self._top + event.y - self._head
         if event.y == 0:
             self.action_sort()
         elif event.y >= self._head and index < len(self.rows):
-            if index == self._at:
+            if index == self._at and self.part == "blocks":
                 self.action_want("jump")
             self._at = index
-            self.repaint()
+            self.turn_to("blocks")

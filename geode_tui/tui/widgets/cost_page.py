@@ -16,14 +16,17 @@ from geode_tui.tui.cells import cut_end, pad, segments_width, spread, width_of
 from geode_tui.tui.look import Look
 from geode_tui.tui.rows import fit, row
 from geode_tui.tui.widgets.plots import columns, thin_bar
+from geode_tui.tui.widgets.upkeep_table import UpkeepTable
 from geode_tui.view.cost import (
     MonthCost,
     RoundCost,
     amount,
     break_text,
     cause_text,
+    has_upkeep,
     largest_first,
     note_lines,
+    place_text,
     price_text,
     purpose_name,
     token_rows,
@@ -32,6 +35,7 @@ from geode_tui.view.forecast import Forecast, forecast_of
 from geode_tui.view.gauge import span_text
 from geode_tui.view.selectors import cache_hit_of
 from geode_tui.view.state import CacheBreak, CacheLoss, Money, RoundFigures, RunState
+from geode_tui.view.upkeep import Upkeep
 
 TWO_COLUMNS_FROM = 76
 """Cells of the pane from which the overview has two columns."""
@@ -57,6 +61,9 @@ class CostTabView(msgspec.Struct, frozen=True):
     breaks: tuple[CacheBreak, ...] = ()
     loss: CacheLoss = CacheLoss()
     ahead: Forecast | None = None
+    upkeep: Upkeep = msgspec.field(default_factory=Upkeep)
+    place: tuple[int, int] = (0, 0)
+    """The present turn and round."""
 
     @classmethod
     def of(cls, state: RunState) -> CostTabView:
@@ -72,6 +79,8 @@ class CostTabView(msgspec.Struct, frozen=True):
             tuple(state.cache_breaks),
             state.cache_loss,
             forecast_of(state),
+            state.upkeep,
+            (state.turn, state.round),
         )
 
 
@@ -118,6 +127,10 @@ class CostPage(msgspec.Struct, frozen=True):
         for one, other in ((plot, purposes), (tokens, models)):
             lines += self._beside(one, other, left) if two else self._stacked(one, other)
         lines += [self.strip(parts, tail) for parts, tail in self._cache(view)]
+        if has_upkeep(view.upkeep):
+            table = UpkeepTable(self.look, inner, view.upkeep, view.place)
+            lines += [self.strip([]), self.strip(*table.head(self._heading("upkeep.title")))]
+            lines += [self.strip(line) for line in table.lines()]
         if notes := note_lines(view.money, self.look.strings):
             lines += [self.strip([]), *(self.strip([Segment(note, self._muted())]) for note in notes)]
         return lines
@@ -240,15 +253,12 @@ class CostPage(msgspec.Struct, frozen=True):
         for one in reversed(view.breaks[-BREAKS:]):
             left = [
                 Segment(f"{glyphs.masked} ", palette.style(palette.crit, bold=True)),
-                Segment(pad(self._place(one.turn, one.round), 9), palette.style(bold=True)),
+                Segment(pad(place_text(one.turn, one.round, self.look.strings), 9), palette.style(bold=True)),
                 Segment(break_text(one, self.look.strings)),
             ]
             price = price_text(one.cost_micro, self.look.strings)
             out.append((left, [Segment(f"{fmt.tokens(one.tokens)} tok", muted), Segment(pad(price, 9, right=True))]))
         return out
-
-    def _place(self, turn: int, round_: int) -> str:
-        return f"t{turn} {self.look.t('round.column', n=round_)}"
 
     # -- rounds -------------------------------------------------------------------------------------------------------
     def round_heads(self) -> Strip:
@@ -265,7 +275,7 @@ class CostPage(msgspec.Struct, frozen=True):
         written = (usage.cache_write_5m_tokens or 0) + (usage.cache_write_1h_tokens or 0)
         hit = cache_hit_of(usage)
         figures = [
-            self._place(one.turn, one.round),
+            place_text(one.turn, one.round, self.look.strings),
             fmt.tokens(usage.prompt_tokens),
             glyphs.none if usage.cache_read_tokens is None else fmt.tokens(usage.cache_read_tokens),
             fmt.tokens(written) if written else glyphs.none,

@@ -9,12 +9,13 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 
+from geode_tui.core import format as fmt
 from geode_tui.tui.cells import width_of
 from geode_tui.tui.look import Look
 from geode_tui.tui.rows import row
 from geode_tui.tui.widgets.pane import Pane
 
-TABS = ("conversation", "events", "context", "cost")
+TABS = ("conversation", "events", "offloads", "dreams", "context", "cost")
 
 
 class TabRow(Pane):
@@ -31,6 +32,8 @@ class TabRow(Pane):
         super().__init__(look, id=id)
         self.shown: tuple[str, ...] = TABS[:1]
         """The tabs on screen."""
+        self.counts: dict[str, int] = {}
+        """What a tab says beside its name, where that is not 0."""
 
     @property
     def plane(self) -> Style:
@@ -44,6 +47,16 @@ class TabRow(Pane):
             self.shown = tabs
             self.repaint()
 
+    def count(self, tab: str, number: int) -> None:
+        """Say how many things ``tab`` has."""
+        if self.counts.get(tab, 0) != number:
+            self.counts[tab] = number
+            self.repaint()
+
+    def _count(self, tab: str) -> str:
+        number = self.counts.get(tab, 0)
+        return f" ({fmt.number(number)})" if number else ""
+
     def build(self, size: Size) -> list[Strip]:
         """The one row."""
         palette = self.look.palette
@@ -56,10 +69,14 @@ class TabRow(Pane):
                 parts.append(
                     Segment(self.look.t(f"tab.{tab}"), palette.style(palette.text, base, bold=True, underline=True))
                 )
+                parts.append(Segment(self._count(tab), palette.style(palette.muted, base)))
                 parts.append(Segment(after, palette.style(palette.accent, base, bold=True)))
             else:
                 parts.append(
-                    Segment(f"{before}{number} {self.look.t(f'tab.{tab}')}{after}", palette.style(palette.muted))
+                    Segment(
+                        f"{before}{number} {self.look.t(f'tab.{tab}')}{self._count(tab)}{after}",
+                        palette.style(palette.muted),
+                    )
                 )
         return [row(parts, [], size.width, self.plane, self.look.glyphs.cut)]
 
@@ -70,7 +87,7 @@ class TabRow(Pane):
         """Choose the tab under the pointer."""
         end = 0
         for number, tab in enumerate(TABS, start=1):
-            end += width_of(f" {number} {self.look.t(f'tab.{tab}')} ")
+            end += width_of(f" {number} {self.look.t(f'tab.{tab}')}{self._count(tab)} ")
             if event.x < end:
                 self.post_message(self.Chosen(tab))
                 return

@@ -15,7 +15,7 @@ from geode_tui.core.tools import Safety
 from geode_tui.log import offloads
 from geode_tui.providers.offline.evidence import recalled_text
 from geode_tui.runtime.tools.base import ToolContext, ToolOutcome, ToolRefused
-from geode_tui.runtime.tools.recall import RecallArguments, page_of, recall_tool, recalled
+from geode_tui.runtime.tools.recall import RecallArguments, RecallPage, excerpt, page_of, places, recall_tool, recalled
 
 S = "s-1"
 mixed = st.lists(
@@ -23,8 +23,14 @@ mixed = st.lists(
 ).map(lambda runs: "".join(text * count for text, count in runs))
 
 
-def stored(text: Any, tokens: int = 0) -> offloads.Stored:
-    return offloads.Stored(ref_id="call_1", offloaded_at=1.0, original_tokens=tokens, result=text)
+def page(text: str, room: int) -> RecallPage:
+    """The first page of ``text``."""
+    return page_of(excerpt("call_1", [text], 5, 0, room * 4), 0, room)
+
+
+def cut_up(text: str) -> list[str]:
+    """``text`` in pieces of 7 characters."""
+    return [text[at : at + 7] for at in range(0, len(text), 7)]
 
 
 class Recall:
@@ -96,7 +102,7 @@ async def test_b046_every_character_is_reached_page_by_page(recall: Recall, text
 
 @given(mixed, st.integers(0, 2_000), st.integers(0, 2_000), st.integers(200, 700))
 def test_b047_a_page_with_its_envelope_fits_whatever_the_text(text: str, offset: int, limit: int, room: int) -> None:
-    outcome = recalled(stored(text), RecallArguments("call_1", offset, limit), room)
+    outcome = recalled(cut_up(text), 9, RecallArguments("call_1", offset, limit), room)
     if offset >= len(text):
         assert outcome.is_error
         return
@@ -112,11 +118,10 @@ def test_b047_a_page_with_its_envelope_fits_whatever_the_text(text: str, offset:
 
 def test_a_page_is_nearly_full_and_ends_with_a_line() -> None:
     text = "".join(f"line {n} of the file\n" for n in range(5_000))
-    page = page_of(stored(text), 0, 0, 1_000)
-    assert page.content.endswith("\n")
-    assert text_tokens(page.content) > 900
-    one_line = page_of(stored("x" * 50_000), 0, 0, 1_000)
-    assert len(one_line.content) > 3_800
+    first = page(text, 1_000)
+    assert first.content.endswith("\n")
+    assert text_tokens(first.content) > 900
+    assert len(page("x" * 50_000, 1_000).content) > 3_800
 
 
 async def test_a_range_may_be_asked_for(recall: Recall) -> None:
@@ -129,7 +134,7 @@ async def test_a_range_may_be_asked_for(recall: Recall) -> None:
     assert (past.text, past.is_error) == ("the result has 10,000 characters: offset 10,000 is past its end", True)
 
 
-@pytest.mark.parametrize("arguments", [{"offset": -1}, {"limit": -1}, {"offset": "a"}, {"query": "x"}, {"ref_id": 5}])
+@pytest.mark.parametrize("arguments", [{"offset": -1}, {"limit": -1}, {"offset": "a"}, {"query": 7}, {"ref_id": 5}])
 async def test_arguments_that_do_not_fit_are_refused(recall: Recall, arguments: dict[str, Any]) -> None:
     with pytest.raises(ToolRefused):
         await recall(**{"ref_id": "call_1", **arguments})
@@ -170,3 +175,46 @@ def test_it_needs_no_leave_since_it_reaches_nothing_outside_the_conversation(rec
 async def test_a_page_reads_back_for_the_offline_planner(recall: Recall) -> None:
     recall.keep("one\ntwo\nthree\n" * 500)
     assert recalled_text((await recall()).text).startswith("two\nthree\none")
+
+
+# -- searching --------------------------------------------------------------------------------------------------------
+async def test_with_a_query_the_lines_that_hold_it_come_with_their_offsets(recall: Recall) -> None:
+    text = "".join(f"line {n}{' Fehler 한글' if n % 500 == 7 else ''}\n" for n in range(3_000))
+    recall.keep(text)
+    page = json.loads((await recall(query="fehler")).text)
+    lines = page["content"].splitlines()
+    assert [line.split("] ")[1] for line in lines] == [f"line {n} Fehler 한글" for n in range(7, 3_000, 500)]
+    offset = int(lines[3][1:].split("]")[0])
+    assert text[offset:].startswith("line 1507 Fehler")
+    assert page["next_offset"] is None
+    later = json.loads((await recall(query="Fehler", offset=offset)).text)
+    assert later["content"].splitlines() == lines[3:]
+
+
+async def test_what_is_found_comes_page_by_page(recall: Recall) -> None:
+    recall.keep("".join(f"hit number {n}\n" for n in range(2_000)))
+    found: list[str] = []
+    offset: int | None = 0
+    while offset is not None:
+        outcome = await recall(query="HIT", offset=offset)
+        assert text_tokens(outcome.text) <= 500
+        page = json.loads(outcome.text)
+        found += [line.split("] ")[1] for line in page["content"].splitlines()]
+        offset = page["next_offset"]
+    assert found == [f"hit number {n}" for n in range(2_000)]
+
+
+async def test_a_text_that_is_not_there_is_no_error(recall: Recall) -> None:
+    recall.keep("some text\n" * 900)
+    outcome = await recall(query="other")
+    assert (outcome.text, outcome.is_error) == ("no line from character 0 on holds that text", False)
+
+
+@given(st.lists(st.sampled_from(["ab", "b", "a", "\n", "x" * 300]), max_size=30).map("".join), st.integers(1, 50))
+def test_every_line_that_holds_the_text_is_found_however_it_comes(text: str, size: int) -> None:
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    found = list(places(pieces, "AB"))
+    assert all(text[at : at + len(part)] == part and "ab" in part for at, part in found)
+    lines = [line for line in text.split("\n") if "ab" in line and len(line) < 200]
+    assert len(found) >= len(lines)
+    assert sum(part.count("ab") for _, part in found) == text.count("ab")

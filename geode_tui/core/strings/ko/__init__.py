@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
-from geode_tui.core.strings.ko import around, figures, keys, panes, states
+from geode_tui.core.strings.ko import around, compact, dreaming, dreams, figures, keys, mcp, offloads, panes, states
 
-CATALOGUE: dict[str, str] = {**keys.TEXTS, **panes.TEXTS, **figures.TEXTS, **around.TEXTS, **states.TEXTS}
+CATALOGUE: dict[str, str] = {
+    **keys.TEXTS,
+    **panes.TEXTS,
+    **figures.TEXTS,
+    **around.TEXTS,
+    **states.TEXTS,
+    **compact.TEXTS,
+    **dreaming.TEXTS,
+    **dreams.TEXTS,
+    **offloads.TEXTS,
+    **mcp.TEXTS,
+}
