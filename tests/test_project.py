@@ -51,7 +51,7 @@ def test_the_screen_loads_no_provider() -> None:
     assert loaded & set(SCREEN) == set()
 
 
-@pytest.mark.parametrize("room", ["core", "routes", "log", "context", "sources", "view"])
+@pytest.mark.parametrize("room", ["core", "routes", "log", "context", "memory", "sources", "view"])
 def test_rooms_below_the_screen_load_neither_screen_nor_providers(room: str) -> None:
     code = (
         f"import importlib, pkgutil, geode_tui.{room} as room\n"

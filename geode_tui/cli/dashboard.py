@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from geode_tui.cli.compaction_preview import CompactionReader
     from geode_tui.cli.offload_source import OffloadSource
     from geode_tui.cli.version_list import VersionReader
+    from geode_tui.core.strings import Strings
     from geode_tui.tui.app import GeodeApp
     from geode_tui.tui.home_source import HomeSource
     from geode_tui.view.blocks import BlockEntry
@@ -235,6 +236,15 @@ class StoreSource(StoreEvents):
             row = transcript.session(self.session_id)
             recorder = row.origin if row is not None and row.origin != "own" else ""
             return dream_source.table(transcript, self.session_id, recorder)
+
+    def tiers(self, strings: Strings) -> Sequence[tuple[str, str]]:
+        """What is remembered beside the run, tier by tier. Raises `SourceError`."""
+        from geode_tui.cli.tiers import assembled, tier_pairs
+
+        if not self._env.has_store():
+            return ()
+        with self._opened() as (transcript, _):
+            return tier_pairs(assembled(self._env, transcript, self.session_id), strings)
 
     def months(self) -> tuple[MonthCost, ...]:
         """The person's ledger by month: the present one, then those before it. Raises `SourceError`."""

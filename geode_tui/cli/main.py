@@ -103,9 +103,14 @@ def context(
     /,
     *,
     round: Annotated[str, Parameter(help="as of round 7, or 2.7: round 7 of turn 2")] = "",  # noqa: A002
+    tiers: Annotated[bool, Parameter(negative="", help="what is remembered beside it, tier by tier")] = False,
     json: Json = False,
 ) -> int:
     """The gauge's figures and the block table."""
+    if tiers:
+        from geode_tui.cli.tiers import tiers as show
+
+        return show(_env(), session, at=round, json=json)
     from geode_tui.cli import reports
 
     return reports.context(_env(), session, at=round, json=json)

@@ -254,6 +254,8 @@ class PlainRun:
                 self._say("slash.nothing_waits")
             else:
                 self._decide(self._question, "allow" if local.name == "approve" else "deny", why=local.value)
+        elif local == Local("context", "tiers"):
+            self._tiers()
         elif local.name in {"status", "context", "cost"} and self._now is not None:
             self._lines(self._report(local.name, self._now))
         elif local.name == "model":
@@ -266,7 +268,13 @@ class PlainRun:
         if name == "status":
             return spoken.opening(now, self._strings)
         pairs = (cost_lines if name == "cost" else context_lines)(now.state, self._strings)
-        return [f"{left}  {right}" if left and right else left or right for left, right in pairs]
+        return _in_lines(pairs)
+
+    def _tiers(self) -> None:
+        try:
+            self._lines(_in_lines(self._source.tiers(self._strings)))
+        except SourceError as error:
+            self._tell(str(error))
 
     def _how(self) -> None:
         self._say("plain.how")
@@ -297,3 +305,7 @@ class PlainRun:
     def _lines(self, lines: Sequence[str]) -> None:
         for line in lines:
             self._tell(line)
+
+
+def _in_lines(pairs: Sequence[tuple[str, str]]) -> list[str]:
+    return [f"{left}  {right}" if left and right else left or right for left, right in pairs]

@@ -96,6 +96,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Overrides the window of the chosen route, tokens; 0 leaves what is known of it."""
     retry_for_s: Amount = 0.0
     """How long a provider's bad hour is waited out; 0: 30 minutes watched, 10 headless (RUNTIME.md 8.6)."""
+    organization_fixture_dir: str = ""
+    """A folder of JSON files with what an organization knows of a subject (RUNTIME.md 6); empty is none."""
     max_tool_result_tokens: Count = MAX_RESULT_TOKENS
     """What a result that is not put into a file may take, tokens; 0 is any number. A small window has its own bound."""
     limits: LimitSettings = LimitSettings()
@@ -137,7 +139,7 @@ GUARDED = ("approve", "tools", "limits", "context_window", "local_url", "mcp", "
 NAMED = frozenset({"mcp"})
 """Tables whose keys are names that a person chose: whole entries of a later layer replace those of an earlier one."""
 
-PERSONAL = ("codex_login",)
+PERSONAL = ("codex_login", "organization_fixture_dir")
 """Settings that no project's file can use, trusted or not: they give leave to read what is the person's own."""
 
 ENVIRONMENT = {

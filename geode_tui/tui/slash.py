@@ -97,6 +97,8 @@ def parse(text: str) -> Parsed:
         return Wrong("slash.lost")
     if name == "fork" and rest and round_of(rest) is None:
         return Wrong("slash.fork")
+    if name == "context" and rest not in {"", "tiers"}:
+        return Wrong("slash.context")
     if name == "recall":
         return _recall(rest)
     if name == "budget":

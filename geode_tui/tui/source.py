@@ -12,6 +12,7 @@ from geode_tui.core.events import EventRow
 from geode_tui.log.browse import PAGE, EventPage, EventQuery
 
 if TYPE_CHECKING:
+    from geode_tui.core.strings import Strings
     from geode_tui.log.rows import StoredMessage
     from geode_tui.tui.viewer.document import Bytes
     from geode_tui.view.blocks import BlockEntry
@@ -204,6 +205,10 @@ class RunSource(EventSource, Protocol):
 
     def dreams(self) -> DreamTable:
         """The dreams and summaries that are kept, the newest first. Raises `SourceError`."""
+        ...
+
+    def tiers(self, strings: Strings) -> Sequence[tuple[str, str]]:
+        """What is remembered beside the run, tier by tier, as pairs of clean texts. Raises `SourceError`."""
         ...
 
     def models(self) -> tuple[ModelChoice, ...]:

@@ -24,7 +24,7 @@ from geode_tui.view.reduce import REDUCER_HASH, encode_state, fold
 from geode_tui.view.state import RunState
 from tests.bench.material import facts, markdown, text_mark
 
-VERSION = 2
+VERSION = 3
 """Raise it where what is made here changes."""
 SESSION = "bench-1"
 TITLE = "Measured run"
@@ -78,6 +78,10 @@ def store_of(root: Path) -> Path:
     return root / ".geode" / "sessions.db"
 
 
+NOTED = (ev.ViewChanged, ev.MaintenanceEnded, ev.ProviderCompacted, ev.WindowObserved)
+"""What leaves a note in the conversation: at its end it would stand below the text that is waited for."""
+
+
 # -- making -----------------------------------------------------------------------------------------------------------
 def _make(root: Path, events: int, chars: int) -> None:
     (root / ".git").mkdir(parents=True)
@@ -113,7 +117,8 @@ def _add_turn(tx: Tx, chars: int) -> None:
 
 
 def _rows(number: int, count: int) -> Iterator[tuple[int, float, int, int, str, str]]:
-    for index, (round_, payload) in enumerate(itertools.islice(facts(7), count)):
+    told = (fact for fact in facts(7) if not isinstance(fact[1], NOTED))
+    for index, (round_, payload) in enumerate(itertools.islice(told, count)):
         name = ev.event_name(type(payload))
         yield number, BEGAN + index / 50, 1, round_, name, ev.encode_payload(payload)
 

@@ -176,6 +176,7 @@ def test_words_are_sent_and_commands_done_as_on_the_screen(told: Told) -> None:
         ("interrupt", {}),
     ]
     assert told.type("/cost")[0].startswith("session  $1.84 of $5.00")
+    assert told.type("/context tiers")[1] == "0 identity  read  GEODE.md"
     assert told.type("/nothing")[0].startswith("There is no command /nothing")
 
 

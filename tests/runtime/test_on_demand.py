@@ -44,8 +44,15 @@ def versions(run: Bench, cause: str = "") -> list[dict[str, Any]]:
     return [p for p in run.payloads("view_changed") if p["cause"] == cause or not cause]
 
 
-@pytest.mark.parametrize("route", [OPUS, HAIKU], ids=lambda route: route.name)
-@pytest.mark.parametrize("killed", [False, True], ids=["whole", "killed in between"])
+@pytest.mark.parametrize(
+    ("route", "killed"),
+    [
+        pytest.param(OPUS, False, id="opus whole", marks=pytest.mark.long),
+        pytest.param(OPUS, True, id="opus killed in between"),
+        pytest.param(HAIKU, False, id="haiku whole"),
+        pytest.param(HAIKU, True, id="haiku killed in between", marks=pytest.mark.long),
+    ],
+)
 async def test_by_hand_then_twice_by_itself(route: Any, killed: bool) -> None:
     """A compaction by hand, then growth to the threshold twice: every request is taken, and a worker that dies in
     between changes nothing.

@@ -299,6 +299,11 @@ class FakeSource:
         self.dreams_read += 1
         return self.kept
 
+    def tiers(self, strings: Strings) -> Sequence[tuple[str, str]]:
+        if self.fails:
+            raise SourceError(self.fails)
+        return (("", strings.t("tiers.not_sent")), ("0 identity", "read  GEODE.md"))
+
     def models(self) -> tuple[ModelChoice, ...]:
         if self.fails:
             raise SourceError(self.fails)

@@ -87,6 +87,7 @@ async def test_readings_open_over_the_run_and_close() -> None:
         ("/status", "running"),
         ("/cost", "$1.84 of $5.00  36 %"),
         ("/context", "72 %"),
+        ("/context tiers", "None of this is sent to the model"),
         ("/mcp", "This run has no MCP servers"),
     ]
     async with opened(size=(80, 24)) as driven:

@@ -160,7 +160,7 @@ class RunScreen(RunVersions):
             "quit": lambda: self.run_worker(self.app.action_quit()),
             "status": self.action_status,
             "cost": self.action_cost,
-            "context": self.action_context,
+            "context": self.show_tiers if local.value else self.action_context,
             "offloads": lambda: self.choose_tab("offloads"),
             "dreams": lambda: self.choose_tab("dreams"),
             "mcp": self.action_servers,

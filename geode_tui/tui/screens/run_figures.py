@@ -133,6 +133,18 @@ class RunFigures(RunDreams):
             view = ("", view_text(state.view_version, state.view_cause, strings))
             self._read("section.context", [*context_lines(state, strings), view])
 
+    def show_tiers(self) -> None:
+        """What is remembered beside the run, tier by tier."""
+        self.run_worker(self._read_tiers(), group="tiers", exclusive=True)
+
+    async def _read_tiers(self) -> None:
+        try:
+            pairs = await asyncio.to_thread(self.source.tiers, self.look.strings)
+        except SourceError as error:
+            self.say(self.look.line(str(error)), error=True)
+            return
+        self._read("tiers.title", pairs)
+
     def _read(self, title: str, pairs: Sequence[tuple[str, str]]) -> None:
         safe = [(self.look.redact(left), self.look.redact(right)) for left, right in pairs]
         self.open_reading(self.look.t(title), safe)

@@ -282,7 +282,7 @@ TEXTS: dict[str, str] = {
     "slash.help_approve": "Allow the oldest call that waits",
     "slash.help_budget": "Set a limit: rounds, time, session or cost, then a value",
     "slash.help_compact": "Compact the context: keep N, focus words, or --prune",
-    "slash.help_context": "How full the context is, and with what",
+    "slash.help_context": "How full the context is, and with what; tiers: what is remembered",
     "slash.help_cost": "What the run has cost",
     "slash.help_deny": "Refuse the oldest call that waits; words after it say why",
     "slash.help_fork": "Go on in a copy of the run; a round after it goes back there",

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from geode_tui.core.strings.ko import around, compact, dreaming, dreams, figures, keys, mcp, offloads, panes, states
+from geode_tui.core.strings.ko import (
+    around,
+    compact,
+    dreaming,
+    dreams,
+    figures,
+    keys,
+    mcp,
+    offloads,
+    panes,
+    states,
+    tiers,
+)
 
 CATALOGUE: dict[str, str] = {
     **keys.TEXTS,
@@ -15,4 +27,5 @@ CATALOGUE: dict[str, str] = {
     **dreams.TEXTS,
     **offloads.TEXTS,
     **mcp.TEXTS,
+    **tiers.TEXTS,
 }

@@ -282,7 +282,7 @@ TEXTS: dict[str, str] = {
     "slash.help_approve": "가장 오래 기다린 호출 허용",
     "slash.help_budget": "한도 설정: rounds, time, session, cost 와 값",
     "slash.help_compact": "컨텍스트 압축: keep N, focus 말, 또는 --prune",
-    "slash.help_context": "컨텍스트가 무엇으로 얼마나 찼는지",
+    "slash.help_context": "컨텍스트가 무엇으로 얼마나 찼는지 보기, tiers: 메모리 계층",
     "slash.help_cost": "실행에 든 비용",
     "slash.help_deny": "가장 오래 기다린 호출 거절. 뒤에 이유를 적을 수 있음",
     "slash.help_fork": "실행의 복사본에서 이어 가기. 뒤에 라운드를 쓰면 그때부터",
