@@ -17,7 +17,7 @@ from geode_tui.log.lease import worker_pids
 from tests.memory import in_memory
 
 # The suite gives the same verdict for the same code; new examples are looked for by `make check`.
-settings.register_profile("geode", deadline=None, database=None, max_examples=15, derandomize=True)
+settings.register_profile("geode", deadline=None, database=None, max_examples=25, derandomize=True)
 settings.register_profile("wide", deadline=None, database=None, max_examples=200)
 settings.load_profile("geode")
 

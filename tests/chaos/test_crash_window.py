@@ -22,12 +22,12 @@ from tests.lab.planner import planner
 
 PROMPT = " and then ".join(f"run `head -n {n} words.txt`" for n in (40, 41, 42, 43))
 """A plan and four commands, a round each."""
-TIGHT = "12000"
-"""A window in which the last of these rounds is prepared at a warning. In one this tight the planner may begin again
-what a summary left out: the limit of rounds may end the run.
-"""
+TIGHT = "12130"
+"""A window in which the last of these rounds is prepared at a warning."""
 TIGHTER = "11500"
-"""One in which a round of these shrinks and summarises: the second and third versions are of one pass."""
+"""One in which a round of these shrinks and summarises: the second and third versions are of one pass. Summaries follow
+so close upon each other that the planner begins again what they leave out: the limit of rounds may end the run.
+"""
 LIMITS = Limits(max_rounds=20)
 BY_HAND: Sequence[cmd.Command] = (cmd.Compact(keep=2), cmd.Undo(), cmd.Redo())
 
@@ -132,7 +132,7 @@ def test_upkeep_of_a_live_run_that_was_killed_is_whole_or_was_not(
 
     assert before.items() <= seen(place, session).items()
     check(place, session)
-    assert place.state(session).termination_reason in {"natural", "max_rounds"}
+    assert place.state(session).termination_reason in {"natural", *(["max_rounds"] if window == TIGHTER else [])}
     assert versions(place, session)[: len(made)] == made
     assert causes(place, session)
     (cut,) = [p for p in place.payloads(session, "maintenance_ended") if p["error_type"] == "interrupted"]
